@@ -179,7 +179,7 @@ def with_ids(blocks: Iterable[Message], begin: str, open_calls: dict[str, None] 
 
 def answered_calls(content: Any) -> list[str]:
     """Return the ids of the calls that the results in a user's content answer, in order; "" for a missing id."""
-    blocks = [block for block in items(content) if isinstance(block, Mapping)]
+    blocks = [block for block in items(content) if isinstance(block, dict)]
     return [text(block.get("tool_use_id")) for block in blocks if block.get("type") == "tool_result"]
 
 

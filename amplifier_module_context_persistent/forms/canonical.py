@@ -291,13 +291,14 @@ def blocks_of(content: Any) -> list[Message]:
     A single block becomes a list, nested lists are flattened, and other values become their JSON. `objects_in` refuses
     such values instead.
     """
+    if isinstance(content, list):
+        for one in content:
+            if type(one) is not dict:
+                return [_block_of(inner) for inner in _flat(content) if inner is not None]
+        return list(content)
     if isinstance(content, bool) or content in (None, "", {}):
         return []
-    if not isinstance(content, list):
-        return [_block_of(content)]
-    if all(type(one) is dict for one in content):
-        return list(content)
-    return [_block_of(one) for one in _flat(content) if one is not None]
+    return [_block_of(content)]
 
 
 def _block_of(value: Any) -> Message:

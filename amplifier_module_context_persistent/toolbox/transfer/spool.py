@@ -36,7 +36,10 @@ class Spool:
         self._files = FileSystem()
         self._waiting = bytearray()
         """The bytes that are not in the file yet."""
+        self._end = 0
+        """The place of the next bytes."""
         self._written = 0
+        """The number of bytes in the file."""
         self._block, self._block_at = b"", 0
         """The block that was read last, and its offset in the file."""
 
@@ -58,8 +61,10 @@ class Spool:
         Raises:
             OSError: the temporary file cannot be written.
         """
-        place = self._written + len(self._waiting)
-        if len(content) >= _BLOCK_BYTES:
+        place = self._end
+        size = len(content)
+        self._end = place + size
+        if size >= _BLOCK_BYTES:
             self._write(self._waiting)
             self._waiting = bytearray()
             self._write(content)
@@ -72,8 +77,9 @@ class Spool:
 
     def put_sized(self, content: bytes) -> int:
         """Store bytes together with their size, and return their place. Read them with `get_sized`."""
-        place = self._written + len(self._waiting)
+        place = self._end
         self._waiting += len(content).to_bytes(_SIZE_BYTES, "little")
+        self._end = place + _SIZE_BYTES
         self.put(content)
         return place
 

@@ -220,4 +220,5 @@ def _compaction(file: ClaudeFile, parsed: dict[str, Any], entry: ClaudeEntry) ->
 def _rest(file: ClaudeFile, entry: dict[str, Any], **more: Any) -> dict[str, Any]:
     """Return metadata that other formats do not have: `more`, and the directory and Git branch if not the session's."""
     told = {**more, "cwd": entry.get("cwd"), "git_branch": entry.get("gitBranch")}
-    return {key: value for key, value in told.items() if text(value) and value != file.facts.get(key)}
+    facts = file.facts
+    return {key: value for key, value in told.items() if value and isinstance(value, str) and value != facts.get(key)}

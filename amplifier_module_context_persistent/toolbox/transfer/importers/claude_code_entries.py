@@ -228,7 +228,7 @@ def _take(file: ClaudeFile, at: SourceObject, account: Account) -> None:
     elif not message:
         account.lose(at.number, f"{kind} without a message")
         held = "silent"
-    elif not blocks_of(message.get("content")):
+    elif not _has_content(message.get("content")):
         account.keep(f"{kind} without content")
     else:
         account.map(kind)
@@ -239,6 +239,10 @@ def _take(file: ClaudeFile, at: SourceObject, account: Account) -> None:
     read.exported_id = file.exported.note(at.number, entry)
     _add(file, read, entry)
     _check_is_one(file, read)
+
+
+def _has_content(content: Any) -> bool:
+    return bool(content if isinstance(content, str) else blocks_of(content))
 
 
 def _take_progress(file: ClaudeFile, at: SourceObject, account: Account) -> None:
@@ -390,14 +394,14 @@ _FACTS = (("cwd", "cwd"), ("git_branch", "gitBranch"), ("version", "version"), (
 def _note_facts(file: ClaudeFile, entry: dict[str, Any]) -> None:
     file.session_id = file.session_id or id_text(entry.get("sessionId"))
     for key, theirs in _FACTS:
-        if key not in file.facts and (found := text(entry.get(theirs))):
+        if theirs in entry and key not in file.facts and (found := text(entry[theirs])):
             file.facts[key] = found
-    _note_title(file, entry)
-    answered = mapping(entry.get("toolUseResult"))
+    if text(entry.get("type")) in _TITLES:
+        _note_title(file, entry)
     started_by = text(entry.get("parent_tool_use_id"))
     if started_by:
         file.agents.setdefault(text(entry.get("agentId")), started_by)
-    agent = text(answered.get("agentId"))
+    agent = text(mapping(entry.get("toolUseResult")).get("agentId"))
     if agent:
         for call_id in answered_calls(mapping(entry.get("message")).get("content")):
             file.agents.setdefault(agent, call_id)
@@ -410,11 +414,13 @@ _RANK_OF_TITLE = {kind: rank for rank, kind in enumerate(_TITLES)}
 
 
 def _note_title(file: ClaudeFile, entry: dict[str, Any]) -> None:
-    """Note a session's title, unless a title of a higher rank is known. A model's title does not replace a person's."""
-    kind = text(entry.get("type"))
-    if kind not in _TITLES or not (title := text(entry.get(_TITLES[kind])).strip()):
-        return
-    if _RANK_OF_TITLE[kind] >= file.title_rank:
+    """Note the title in an entry of a type in `_TITLES`, unless a title of a higher rank is known.
+
+    A model's title does not replace a person's.
+    """
+    kind = entry["type"]
+    title = text(entry.get(_TITLES[kind])).strip()
+    if title and _RANK_OF_TITLE[kind] >= file.title_rank:
         file.title_rank, file.facts["title"] = _RANK_OF_TITLE[kind], title
 
 
@@ -428,8 +434,10 @@ def queued_prompt(entry: dict[str, Any]) -> Any:
 def _clears(entry: dict[str, Any]) -> bool:
     """Return whether an entry is the program's own note that a person cleared the history, not a quotation of it."""
     kind = entry.get("type")
+    if kind not in ("user", "system"):
+        return False
     told = entry.get("content") if kind == "system" else mapping(entry.get("message")).get("content")
-    return kind in ("user", "system") and isinstance(told, str) and bool(_CLEAR.match(told))
+    return isinstance(told, str) and bool(_CLEAR.match(told))
 
 
 def _is_person(entry: dict[str, Any], message: dict[str, Any]) -> bool:

@@ -17,7 +17,6 @@ import stat
 from collections.abc import Iterator
 from typing import Any
 
-from ....forms.anthropic import answered_calls
 from ....forms.canonical import blocks_of
 from .account import Account
 from .fields import items, mapping, text
@@ -117,9 +116,10 @@ def _with_whole_output(block: Any, source_path: str, line: int, account: Account
 
 def _persisted_path(block: Any) -> str:
     """Return the path to which Claude Code saved the whole result, or "" if the block has the whole result."""
-    if not isinstance(block, dict) or not answered_calls([block]):
+    if not isinstance(block, dict) or block.get("type") != "tool_result":
         return ""
-    said = "".join(text(one.get("text")) for one in blocks_of(block.get("content"))[:1])
+    content = block.get("content")
+    said = content if isinstance(content, str) else "".join(text(one.get("text")) for one in blocks_of(content)[:1])
     found = _PERSISTED.match(said)
     return found["path"] if found else ""
 

@@ -479,12 +479,13 @@ def objects_of(source: Source, account: Account, end_offset: int | None = None) 
     for line in source.lines:
         if end_offset is not None and line.offset >= end_offset:
             return
-        if isinstance(line.value, dict):
+        value = line.value
+        if isinstance(value, dict):
             account.next_line()
             for size in line.left_out:
                 account.leave_out(line.number, size)
-            source.check(line.number, line.value)
-            yield SourceObject(line.number, line.value)
+            source.check(line.number, value)
+            yield SourceObject(line.number, value)
         elif line.is_lost_part:
             account.lose_part(line.number, line.error)
         else:
