@@ -117,6 +117,8 @@ _COMPLETION = ("object", "choices", "model", "usage", "created", "system_fingerp
 def usage(reported: Any) -> dict[str, Any]:
     """Return OpenAI's usage, from either of its APIs, under the names that the log uses."""
     given = mapping(reported)
+    if not given:
+        return {}
     details = mapping(given.get("prompt_tokens_details")) or mapping(given.get("input_tokens_details"))
     return usage_of(
         input_tokens=total(given.get("prompt_tokens", given.get("input_tokens"))),
@@ -165,7 +167,7 @@ def _read_answer(message: Mapping[str, Any], content: Any) -> Message:
     legacy_call = message.get("function_call")
     if isinstance(calls, list) and calls:
         read_answer["tool_calls"] = [_read_call(one) for one in calls]
-    elif isinstance(legacy_call, Mapping):
+    elif legacy_call is not None and isinstance(legacy_call, Mapping):
         call = {"id": _legacy_id(legacy_call), "type": "function", "function": dict(legacy_call)}
         read_answer["tool_calls"] = [call]
         kept["function_call"] = True
@@ -187,8 +189,8 @@ def _thoughts_of(message: Mapping[str, Any], kept: Message) -> list[Message]:
 
 def _read_call(given: Any) -> Any:
     """Return a call in Amplifier's shape if it is of a custom tool, whose input is its argument; others unchanged."""
-    custom = given.get("custom") if isinstance(given, Mapping) else None
-    if not isinstance(custom, Mapping):
+    custom = mapping(given).get("custom")
+    if custom is None or not isinstance(custom, Mapping):
         return given
     call = {"id": given.get("id"), "tool": text(custom.get("name")), "arguments": {"input": custom.get("input")}}
     return {**call, **without(given, "id", "custom")}

@@ -107,6 +107,9 @@ def read_output(item: Mapping[str, Any]) -> tuple[str, Any, bool]:
     item = _as_function(item)
     call_id = id_text(item.get("call_id"))
     output = item.get("output")
+    if isinstance(output, str):  # nearly all outputs are texts
+        has_failed = item.get("status") == "failed" or metadata_of(item).get("is_error") is True
+        return call_id, output, has_failed
     failed = mapping(output).get("success") is False
     if isinstance(output, dict):
         output = output.get("content", output)

@@ -40,12 +40,14 @@ from .waiting_events import WaitingEvents
 _NOT_CONVERSATIONAL = frozenset(
     {"assistant.turn_start", "assistant.turn_end", "tool.execution_start", "tool.execution_progress", "session.idle"}
 )
+_REWIND = "session.snapshot_rewind"
 _HEADS = ("session.", "user.", "assistant.", "tool.", "system.", "subagent.", "hook.", "abort", "skill.")
 
 
 def read(source: Source, account: Account) -> Iterator[Event]:
     """Yield the session and its sub-agents."""
     places_by_agent: dict[str, array[int]] = {}  # of stored lines, by sub-agent; "" is the session itself
+    with_rewinds = set[str]()  # the sub-agents whose events a later line may remove
     facts: dict[str, Any] = {}
     session_id = ""
     usage = _Usage()
@@ -59,6 +61,8 @@ def read(source: Source, account: Account) -> Iterator[Event]:
             session_id = (session_id or named_id) if agent else one_session(at.number, session_id, named_id)
             context = mapping(data.get("context"))
             facts = {**named(data, version="copilotVersion"), **named(context, cwd="cwd", git_branch="branch"), **facts}
+        elif kind == _REWIND:
+            with_rewinds.add(agent)
         places_by_agent.setdefault(agent, array("Q")).append(source.aside.put((at.number, at.value)))
         usage.take(at, account)
     events = WaitingEvents(source.aside)
@@ -74,7 +78,7 @@ def read(source: Source, account: Account) -> Iterator[Event]:
             data = mapping(entry.get("data"))
             model = text(data.get("newModel")) or text(data.get("selectedModel")) or model
             kind = text(entry.get("type")) or "without a type"
-            if kind == "session.snapshot_rewind":
+            if kind == _REWIND:
                 account.keep(kind)
                 talk.rewind(number, text(data.get("upToEventId")))
                 continue
@@ -83,7 +87,10 @@ def read(source: Source, account: Account) -> Iterator[Event]:
                 account.keep(kind)
             else:
                 account.map(kind)
-            talk.add(text(entry.get("id")), events.put(event))
+            if agent in with_rewinds:
+                talk.add(text(entry.get("id")), events.put(event))
+            else:
+                yield event
         yield from events.all(talk.places)
         rewound = [
             Branch(line, f"rewind{line}", events.all(common), events.all(own)) for line, common, own in talk.rewound

@@ -33,7 +33,7 @@ from .source_file import ImportRefusedError, Sample, Source, entries_of, objects
 from .waiting_events import WaitingEvents
 
 _TALK = frozenset({"user", "gemini"})
-_NOTES = frozenset({"info", "error", "warning"})
+_ENTRIES = _TALK | {"info", "error", "warning"}
 _Events = list[MessageRead | KeptEntry]
 
 
@@ -107,7 +107,7 @@ def _all(chat: _Chat, entries: Iterable[_Said]) -> Iterator[Event]:
 def _is_own(entry: dict[str, Any]) -> bool:
     if "$set" in entry or "$rewindTo" in entry or ("sessionId" in entry and "projectHash" in entry):
         return True
-    return text(entry.get("type")) in _TALK | _NOTES and "content" in entry and "message" not in entry
+    return text(entry.get("type")) in _ENTRIES and "content" in entry and "message" not in entry
 
 
 def _note_facts(chat: _Chat, given: dict[str, Any]) -> None:
@@ -242,6 +242,8 @@ def _output(asked: dict[str, Any]) -> Any:
 
 def _blocks(content: Any) -> list[Message]:
     """Return content blocks for a text or for parts of Google's API."""
+    if isinstance(content, str):
+        return [text_block(content)] if content else []
     return [_block(part) for part in blocks_of([content] if isinstance(content, dict) else content)]
 
 
