@@ -225,8 +225,7 @@ class Drafts:
     def _add(self, draft: SessionDraft, body: bytes, message_id: str, role: str) -> None:
         if role in INSTRUCTING:
             draft.systems.add(len(draft.ids))
-        draft.at.append(len(draft.bodies))
-        draft.bodies.append(body)
+        draft.at.append(draft.bodies.append(body))
         draft.known.add(message_id)
         draft.ids.append(message_id)
         draft.roles[role] += 1

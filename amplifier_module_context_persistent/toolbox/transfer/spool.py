@@ -85,11 +85,12 @@ class Spool:
 
     def get_sized(self, place: int) -> bytes:
         """Return the bytes that `put_sized` stored at a place."""
-        begin = place - self._block_at
-        if 0 <= begin <= len(self._block) - _SIZE_BYTES:
-            size, begin = int.from_bytes(self._block[begin : begin + _SIZE_BYTES], "little"), begin + _SIZE_BYTES
-            if begin + size <= len(self._block):
-                return self._block[begin : begin + size]
+        block = self._block
+        begin = place - self._block_at + _SIZE_BYTES
+        if _SIZE_BYTES <= begin <= len(block):
+            end = begin + int.from_bytes(block[begin - _SIZE_BYTES : begin], "little")
+            if end <= len(block):
+                return block[begin:end]
         size = int.from_bytes(self.get(place, _SIZE_BYTES), "little")
         return self.get(place + _SIZE_BYTES, size)
 
@@ -160,10 +161,11 @@ class RecordBodies:
     def __iter__(self) -> Iterator[bytes]:
         return self.part(0)
 
-    def append(self, body: bytes) -> None:
-        """Add the body of the next record."""
+    def append(self, body: bytes) -> int:
+        """Add the body of the next record, and return its number."""
         self._places.append(self._spool.put(body))
         self._sizes.append(len(body))
+        return len(self._sizes) - 1
 
     def part(self, start: int, stop: int | None = None) -> Iterator[bytes]:
         """Return the bodies from number `start` up to, but without, number `stop`; by default up to the end."""

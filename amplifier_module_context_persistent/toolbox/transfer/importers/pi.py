@@ -176,8 +176,8 @@ def _kind_and_event(file: _PiFile, account: Account, line: int, entry: dict[str,
 
 def _messages(file: _PiFile, indices: Sequence[int]) -> Iterator[Event]:
     """Yield the events of entries, in order."""
-    places = (file.places[index] for index in indices)
-    return file.events.all(place for place in places if place != NO_PLACE)
+    places = file.places
+    return file.events.all(places[index] for index in indices if places[index] != NO_PLACE)
 
 
 def _event(file: _PiFile, line: int, entry: dict[str, Any]) -> Event:
@@ -236,8 +236,8 @@ def _answer(message: dict[str, Any], message_id: str, time: Any) -> Message | No
     blocks: list[Message] = []
     calls: list[Message] = []
     for block in blocks_of(message.get("content")):
-        call_id = id_text(block.get("id"))
-        if block.get("type") == "toolCall" and call_id:
+        call_id = id_text(block.get("id")) if block.get("type") == "toolCall" else ""
+        if call_id:
             calls.append(call(call_id, text(block.get("name")), block.get("arguments")))
         else:
             blocks.append(_block(block))
@@ -273,14 +273,17 @@ def _usage(reported: dict[str, Any]) -> dict[str, Any]:
 
 def _block(block: Message) -> Message:
     """Return a content block in the form that hosts keep."""
-    signed = text(block.get("thinkingSignature"))
-    if block.get("type") == "thinking" and block.get("redacted") is True:
-        return {"type": "redacted_thinking", "data": signed}
-    if block.get("type") == "thinking":
+    kind = block.get("type")
+    if kind == "text":
+        return text_block(text(block.get("text")))
+    if kind == "thinking":
+        signed = text(block.get("thinkingSignature"))
+        if block.get("redacted") is True:
+            return {"type": "redacted_thinking", "data": signed}
         return thinking_block(text(block.get("thinking")), signed or None)
-    if block.get("type") == "image" and isinstance(block.get("data"), str):
+    if kind == "image" and isinstance(block.get("data"), str):
         return medium("image", base64_source(block["data"], text(block.get("mimeType"))))
-    return text_block(text(block.get("text"))) if block.get("type") == "text" else block
+    return block
 
 
 def _compaction(file: _PiFile, line: int, message_id: str, entry: dict[str, Any]) -> CompactionEvent:

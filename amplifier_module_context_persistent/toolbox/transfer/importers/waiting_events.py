@@ -9,6 +9,7 @@ from .events import Event, KeptEntry, MessageRead
 
 NO_PLACE = -1
 """The place that stands for no event."""
+_MESSAGE_FIELDS = len(MessageRead._fields)
 
 
 class WaitingEvents:
@@ -37,7 +38,7 @@ class WaitingEvents:
         if place < NO_PLACE:
             return self._few[NO_PLACE - 1 - place]
         said = self._aside.get(place)
-        return MessageRead(*said) if len(said) == len(MessageRead._fields) else KeptEntry(*said)
+        return MessageRead(*said) if len(said) == _MESSAGE_FIELDS else KeptEntry(*said)
 
     def all(self, places: Iterable[int]) -> Iterator[Event]:
         """Yield the events that were stored at places, in the order of the places."""
