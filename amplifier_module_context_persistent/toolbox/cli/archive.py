@@ -53,9 +53,16 @@ class _Candidate:
     done: Archived | None = None
 
     def to_json(self) -> dict[str, Any]:
-        after = self.done.bytes_after if self.done is not None else None
-        entry = {"session": self.session.id, "path": str(self.session.path), "bytes_before": self.size.file_bytes}
-        return entry | ({"refused": self.refused} if self.refused else {"bytes_after": after})
+        entry: dict[str, Any] = {
+            "session": self.session.id,
+            "path": str(self.session.path),
+            "bytes_before": self.size.file_bytes,
+        }
+        if self.refused:
+            entry["refused"] = self.refused
+        else:
+            entry["bytes_after"] = self.done.bytes_after if self.done is not None else None
+        return entry
 
 
 @click.command("archive")
@@ -120,15 +127,16 @@ def archive(
     if output:
         context.exit(_seal_copies(chosen, output, keys, dry_run=dry_run, as_json=as_json))
     candidates = _candidates(chosen, undo=undo, is_named=is_named)
-    todo = [one for one in candidates if not one.refused]
+    todo = [candidate for candidate in candidates if not candidate.refused]
     if not as_json:
         _show(candidates, todo, undo=undo)
         if not todo:
             say(_why_nothing(chosen, candidates, undo=undo, is_named=is_named))
     if todo and not dry_run:
-        ask(f"{'Bring back' if undo else 'Archive'} {counted(len(todo), 'session')}?", yes=yes)
-        for one in todo:
-            _do(one, undo=undo)
+        action = "Bring back" if undo else "Archive"
+        ask(f"{action} {counted(len(todo), 'session')}?", yes=yes)
+        for candidate in todo:
+            _do(candidate, undo=undo)
     context.exit(_told(candidates, todo, undo=undo, dry_run=dry_run, as_json=as_json))
 
 
@@ -172,21 +180,32 @@ def _older_than(sessions: Sequence[SessionFile], older: float | None) -> list[Se
 
 
 def _candidates(sessions: Sequence[SessionFile], *, undo: bool, is_named: bool) -> list[_Candidate]:
-    """Return the sessions to change, and those that cannot be changed, with the reason in `refused`."""
-    found = []
+    """Return the sessions to change, and those that cannot be changed, with the reason in `refused`.
+
+    Args:
+        sessions: the sessions that were named or chosen by filters.
+        undo: whether logs are brought back instead of archived.
+        is_named: whether a person named the sessions; otherwise small logs are left out.
+    """
+    candidates = []
     for session in sessions:
         path = str(session.path)
         try:
             size = estimate_session(path)
         except (OSError, ContextPersistentError) as error:
             unknown = ArchiveEstimate(0, 0, is_archived=False, is_exact=False)
-            found.append(_Candidate(session, unknown, reason_beside(error, path)))
+            candidates.append(_Candidate(session, unknown, reason_beside(error, path)))
             continue
-        is_wanted = size.is_archived or size.is_partly_archived if undo else not size.is_archived
-        if not is_wanted or (not is_named and not undo and size.file_bytes < LEAST_LOG_BYTES):
+        if undo:
+            if size.is_archived or size.is_partly_archived:
+                candidates.append(_Candidate(session, size))
             continue
-        found.append(_Candidate(session, size, OPEN if not undo and _is_open(session) else ""))
-    return found
+        is_small = size.file_bytes < LEAST_LOG_BYTES
+        if size.is_archived or (is_small and not is_named):
+            continue
+        refused = OPEN if _is_open(session) else ""
+        candidates.append(_Candidate(session, size, refused))
+    return candidates
 
 
 def _is_open(session: SessionFile) -> bool:
@@ -258,17 +277,17 @@ def _told(
     candidates: Sequence[_Candidate], todo: Sequence[_Candidate], *, undo: bool, dry_run: bool, as_json: bool
 ) -> int:
     """Print what was done, and return the exit code."""
-    done = [one for one in todo if one.done is not None]
-    refused = [one for one in candidates if one.refused]
-    changes = [one.done for one in todo if one.done is not None]
+    done = [candidate for candidate in todo if candidate.done is not None]
+    refused = [candidate for candidate in candidates if candidate.refused]
+    changes = [candidate.done for candidate in todo if candidate.done is not None]
     before = sum(change.bytes_before for change in changes)
     after = sum(change.bytes_after for change in changes)
     if as_json:
-        listed = [one.to_json() for one in (todo if dry_run else done)]
+        listed = todo if dry_run else done
         result = {
             "dry_run": dry_run,
-            "brought_back" if undo else "archived": listed,
-            "kept": [one.to_json() for one in refused],
+            "brought_back" if undo else "archived": [candidate.to_json() for candidate in listed],
+            "kept": [candidate.to_json() for candidate in refused],
             "freed_bytes": before - after,
         }
         click.echo(json.dumps(result))

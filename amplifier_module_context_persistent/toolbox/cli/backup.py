@@ -137,9 +137,14 @@ def _show(steps: Sequence[BackupStep], done: str, *, dry_run: bool) -> None:
 
 
 def _described(held: HeldErased) -> str:
-    said = [(len(held.asides), "older copy of a purged log", "older copies of purged logs")]
-    said.append((len(held.sessions), "session", "sessions"))
-    return ", ".join(f"{number:,} {one if number == 1 else many}" for number, one, many in said if number)
+    """Return words for the numbers of log copies and of sessions that a backup holds although they were erased."""
+    parts = []
+    if held.asides:
+        noun = "older copy of a purged log" if len(held.asides) == 1 else "older copies of purged logs"
+        parts.append(f"{len(held.asides):,} {noun}")
+    if held.sessions:
+        parts.append(counted(len(held.sessions), "session"))
+    return ", ".join(parts)
 
 
 def _named(paths: Sequence[str]) -> str:

@@ -183,30 +183,31 @@ def _time_of(period: Period) -> str:
     return f"{begin:%Y-%m-%d %H:%M} to {end:%Y-%m-%d %H:%M}"
 
 
-def _plain(one: BestMessage, look: Look, *, explains: bool) -> dict[str, Any]:
-    seen = look(str(one.session.path))
-    name = read_name(one.session.path).name
-    lines = [{"line": line.number, "text": line.text, "spans": line.spans} for line in one.lines()]
+def _plain(message: BestMessage, look: Look, *, explains: bool) -> dict[str, Any]:
+    """Return a found message in JSON types; `explains` adds why it was found."""
+    session = message.session
+    overview = look(str(session.path))
+    name = read_name(session.path).name
     answer: dict[str, Any] = {
-        "session": one.session.id,
+        "session": session.id,
         "name": name,
-        "title": name or seen.first_line,
-        "project": one.session.project,
-        "path": shown_path(str(one.session.path)),
-        "role": one.role,
-        "number": one.number,
-        "id": one.id,
-        "tools": one.placed.tools,
-        "time": one.time,
-        "score": one.score,
-        "forks": [session.id for session in one.forks],
-        "lines": lines,
+        "title": name or overview.first_line,
+        "project": session.project,
+        "path": shown_path(str(session.path)),
+        "role": message.role,
+        "number": message.number,
+        "id": message.id,
+        "tools": message.placed.tools,
+        "time": message.time,
+        "score": message.score,
+        "forks": [fork.id for fork in message.forks],
+        "lines": [{"line": line.number, "text": line.text, "spans": line.spans} for line in message.lines()],
     }
     if explains:
         answer["reasons"] = [
             {"term": reason.term, "word": reason.said, "points": round(reason.points, 4), "near": reason.is_near}
-            for reason in one.ranked.reasons
+            for reason in message.ranked.reasons
         ]
-        answer["spoke"] = one.ranked.spoke
-        answer["in_period"] = one.ranked.in_period
+        answer["spoke"] = message.ranked.spoke
+        answer["in_period"] = message.ranked.in_period
     return answer

@@ -24,25 +24,30 @@ def columns(values: Sequence[int], width: int) -> list[tuple[int, int]]:
 def svg(
     series: Mapping[str, Sequence[int]], budget_tokens: int, *, title: str, levels: Mapping[str, int] | None = None
 ) -> str:
-    """Return an SVG chart of tokens over requests, with a line for each name, the budget and other levels.
+    """Return an SVG chart of tokens over requests.
 
     The chart is as high as the largest value, unless that is far above the budget.
+
+    Args:
+        series: the tokens of each request, by the name of the line that shows them.
+        budget_tokens: the budget, which is drawn as a level.
+        title: the title of the chart.
+        levels: other levels in tokens, by name.
     """
     from jinja2 import Environment  # most comparisons draw nothing
 
-    template = (files(__package__) / "chart.svg").read_text(encoding="utf-8")
-    largest = max((value for values in series.values() for value in values), default=0)
-    drawn = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True).from_string(template)
-    return (
-        drawn.render(
-            _PLACES,
-            title=title,
-            series={name: columns(values, _PLACES["width"]) for name, values in series.items()},
-            colours=_COLOURS,
-            requests=max((len(values) for values in series.values()), default=0),
-            largest=largest,
-            top=max(1, min(largest, int(_MOST_BUDGETS * budget_tokens))),
-            levels={"budget": budget_tokens, **(levels or {})},
-        )
-        + "\n"
+    text = (files(__package__) / "chart.svg").read_text(encoding="utf-8")
+    template = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True).from_string(text)
+    largest = max((max(values, default=0) for values in series.values()), default=0)
+    top = min(largest, int(_MOST_BUDGETS * budget_tokens))
+    drawn = template.render(
+        _PLACES,
+        title=title,
+        series={name: columns(values, _PLACES["width"]) for name, values in series.items()},
+        colours=_COLOURS,
+        requests=max(map(len, series.values()), default=0),
+        largest=largest,
+        top=max(1, top),
+        levels={"budget": budget_tokens, **(levels or {})},
     )
+    return f"{drawn}\n"

@@ -79,9 +79,13 @@ def _named_so_far(context: click.Context) -> Path | str | None:
     Raises:
         ValueError: no session has that name.
     """
-    given = context.params
-    left = context.args  # while an option lacks its value, click has not parsed the arguments before it
-    name = given.get("session") or next(iter(given.get("sessions") or left[-1:]), None)
-    if name:
-        return find_session(str(name))
-    return last_session().path if given.get("last") else None
+    options = context.params
+    if options.get("session"):
+        return find_session(str(options["session"]))
+    # While an option lacks its value, click has not parsed the arguments before it; they are in `args`.
+    names = options.get("sessions") or context.args[-1:]
+    if names and names[0]:
+        return find_session(str(names[0]))
+    if options.get("last"):
+        return last_session().path
+    return None

@@ -57,17 +57,17 @@ def delete(
 
 
 def _groups_of(
-    named: Sequence[SessionFile], orphans: Sequence[SessionFile], others: Sequence[SessionFile]
+    named: Sequence[SessionFile], orphans: Sequence[SessionFile], candidates: Sequence[SessionFile]
 ) -> list[Sequence[Overview]]:
     """Return the sessions to delete, each with its sub-agents' sessions.
 
     Args:
         named: the sessions that a person named.
         orphans: sub-agents' sessions of named sessions whose logs are gone already.
-        others: all sessions among which the sub-agents' sessions are.
+        candidates: the sessions among which sub-agents' sessions are looked for.
     """
     roots = [*named, *orphans]
-    below = [other for other in others if any(_is_below(other, root) for root in roots)]
+    below = [session for session in candidates if any(_is_below(session, root) for root in roots)]
     each_once = {str(session.path): session for session in (*roots, *below)}
     groups = list[Sequence[Overview]]()
     for group in with_sub_agents(looked_at(each_once.values())):
@@ -96,17 +96,26 @@ def _picked_session() -> str:
 
 
 def _named_by(names: Sequence[str]) -> tuple[list[tuple[str, list[str]]], list[str]]:
-    """Return the places without a log that names mean, with the files left there; and the paths of the other logs."""
-    places_by_name = {name: _places_of(name) for name in names}
-    places = [place for name in names for place in places_by_name[name]]
-    paths = [path_of(name) for name in names if not places_by_name[name]]
+    """Look up the names that a person gave.
+
+    Returns:
+        The places without a log, each with the files left in it; and the paths of the logs.
+    """
+    places: list[tuple[str, list[str]]] = []
+    paths: list[str] = []
+    for name in names:
+        places_without_log = _places_of(name)
+        if places_without_log:
+            places += places_without_log
+        else:
+            paths.append(path_of(name))
     return places, list(dict.fromkeys(paths))
 
 
 def _sessions_at(paths: Sequence[str], known: Sequence[SessionFile]) -> list[SessionFile]:
-    """Return the session of each path. Some of these sessions are known already."""
+    """Return the session of each path: the one in `known` with this path, or else a new object."""
     by_path = {str(session.path): session for session in known}
-    return [by_path[path] if path in by_path else session_file(path) for path in paths]
+    return [by_path.get(path) or session_file(path) for path in paths]
 
 
 def _places_of(name: str) -> list[tuple[str, list[str]]]:

@@ -10,7 +10,7 @@ import json
 import click
 
 from ...sessions.prices import PriceList
-from ...sessions.session_diff import PartAfterFork, diff_of
+from ...sessions.session_diff import PartAfterFork, SessionDiff, diff_of
 from ...sessions.session_name import read_name
 from ...tokens.on_demand import named_counter
 from .amounts import money
@@ -36,9 +36,9 @@ def diff(context: click.Context, path: str, other: str | None, *, as_json: bool)
     Without OTHER, SESSION is compared with the one that it was forked from. Messages are compared from the beginning
     on; then turns, calls, files and cost of each are shown. `view --diff` compares two requests of one session.
     """
-    with open_transcript(path) as one, unreadable(path):
+    with open_transcript(path) as transcript, unreadable(path):
         if other is None:
-            parent = one.header.get("parent_id")
+            parent = transcript.header.get("parent_id")
             if not isinstance(parent, str):
                 raise UnusableError(
                     f"{one_line(session_name(path))}: it was not forked from another session; name the OTHER one"
@@ -46,20 +46,27 @@ def diff(context: click.Context, path: str, other: str | None, *, as_json: bool)
             target = _origin_of(path, parent)
         else:
             target = path_of(other)
-        with open_transcript(target) as two, unreadable(target):
-            found = diff_of(one, two, named_counter("auto"), PriceList())
+        with open_transcript(target) as other_transcript, unreadable(target):
+            difference = diff_of(transcript, other_transcript, named_counter("auto"), PriceList())
     if as_json:
-        click.echo(json.dumps({"paths": [path, target], **found.to_json()}))
+        click.echo(json.dumps({"paths": [path, target], **difference.to_json()}))
     else:
-        is_one = found.common_messages == 1
-        first = "first message is" if is_one else f"first {found.common_messages:,} messages are"
-        turn = f", up to turn {found.common_turns:,}" if found.common_turns else ""
-        same = f"The {first} the same{turn}."
-        say(same if found.common_messages else "Their first messages differ: they have no beginning in common.")
-        for log, part in ((path, found.one), (target, found.other)):
-            _show("  ".join(filter(None, (session_name(log), read_name(log).name))), part)
-    is_same = not found.one.messages and not found.other.messages
+        say(_common_beginning(difference))
+        for log, part in ((path, difference.one), (target, difference.other)):
+            names = [session_name(log), read_name(log).name]
+            _show("  ".join(filter(None, names)), part)
+    is_same = not difference.one.messages and not difference.other.messages
     context.exit(FINDINGS if is_same else DONE)
+
+
+def _common_beginning(difference: SessionDiff) -> str:
+    """Return a sentence about the messages that both sessions begin with."""
+    count = difference.common_messages
+    if not count:
+        return "Their first messages differ: they have no beginning in common."
+    first = "first message is" if count == 1 else f"first {count:,} messages are"
+    turn = f", up to turn {difference.common_turns:,}" if difference.common_turns else ""
+    return f"The {first} the same{turn}."
 
 
 def _origin_of(fork: str, parent: str) -> str:

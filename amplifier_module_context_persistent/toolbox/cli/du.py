@@ -83,16 +83,18 @@ def du(
         check_no_filter(wanted, everywhere=everywhere)
         if names and last:
             raise click.UsageError("give either SESSION or --last")
-        chosen = with_their_sub_agents([last_path()] if last else [path_of(name) for name in names])
+        paths = [last_path()] if last else [path_of(name) for name in names]
+        chosen = with_their_sub_agents(paths)
     else:
         chosen = chosen_sessions(wanted, everywhere=everywhere)
-    counted_ = _count(chosen)
-    by = by or ("project" if everywhere else "session")
+    sizes = _count(chosen)
+    if by is None:
+        by = "project" if everywhere else "session"
     if as_json:
-        click.echo(json.dumps(_to_json(counted_)))
+        click.echo(json.dumps(_to_json(sizes)))
     else:
-        _show(counted_, by)
-    context.exit(FINDINGS if counted_.unreadable else DONE)
+        _show(sizes, by)
+    context.exit(FINDINGS if sizes.unreadable else DONE)
 
 
 def _count(sessions: Sequence[SessionFile]) -> _Counted:
@@ -110,13 +112,16 @@ def _count(sessions: Sequence[SessionFile]) -> _Counted:
     return found
 
 
-def _by(found: _Counted, by: str) -> Mapping[str, DiskUse]:
+def _by(sizes: _Counted, by: str) -> Mapping[str, DiskUse]:
     """Return the disk use by session or by project, the largest first."""
     parts: dict[str, DiskUse] = {}
-    for one, use in found.uses:
-        key = (one.project or "no project") if by == "project" else one.id
-        parts.setdefault(key, DiskUse()).add(use)
-    return dict(sorted(parts.items(), key=lambda part: (-part[1].total, part[0])))
+    for session, use in sizes.uses:
+        name = session.id
+        if by == "project":
+            name = session.project or "no project"
+        parts.setdefault(name, DiskUse()).add(use)
+    names = sorted(parts, key=lambda name: (-parts[name].total, name))
+    return {name: parts[name] for name in names}
 
 
 def _sum(uses: Iterable[DiskUse]) -> DiskUse:
@@ -169,8 +174,10 @@ def _show(found: _Counted, by: str) -> None:
 
 
 def _cells(name: str, use: DiskUse) -> tuple[str, ...]:
+    """Return the cells of a row: a name and sizes. A size of 0 is an empty cell."""
     sizes = (use.total, *use.kinds.values(), use.saved, use.host)
-    return (name, *(_size(size) if size else "" for size in sizes))
+    texts = [_size(size) if size else "" for size in sizes]
+    return (name, *texts)
 
 
 def _size(size_bytes: int) -> str:

@@ -89,13 +89,17 @@ def tell_parts_left(path: str) -> None:
 
 
 def _unusable(error: Exception, name: str) -> UnusableError:
+    """Return the error to show for another one; `name` is the path or the session that a person named."""
     if name and isinstance(error, PlaceError | PinError):  # the error is about the place that a person named
         return UnusableError(f"{one_line(short_name(name))}: {reason(error)}")
-    name = shown_path(name)
-    found = shown_path(str(getattr(error, "filename", None) or name))
-    is_same = bool(name) and found.endswith(name)  # the error has the whole path, the person gave its end
-    named = one_line(name if is_same else found)
-    return UnusableError(f"{named}: {reason(error)}" if named else reason(error))
+    path = shown_path(name)
+    path_of_error = shown_path(str(getattr(error, "filename", None) or path))
+    gave_end_of_path = bool(path) and path_of_error.endswith(path)
+    if not gave_end_of_path:
+        path = path_of_error
+    if not path:
+        return UnusableError(reason(error))
+    return UnusableError(f"{one_line(path)}: {reason(error)}")
 
 
 def short_name(path: str) -> str:
@@ -115,8 +119,10 @@ def reason(error: Exception) -> str:
 
 def reason_beside(error: Exception, path: str) -> str:
     """Return `reason(error)`, preceded by the error's file if that is not `path`."""
-    other = str(getattr(error, "filename", None) or path)
-    return reason(error) if other == path else f"{one_line(other)}: {reason(error)}"
+    path_of_error = str(getattr(error, "filename", None) or path)
+    if path_of_error == path:
+        return reason(error)
+    return f"{one_line(path_of_error)}: {reason(error)}"
 
 
 def check_tools(tools: Iterable[str], known: Iterable[str]) -> None:
@@ -125,9 +131,12 @@ def check_tools(tools: Iterable[str], known: Iterable[str]) -> None:
     Raises:
         UnusableError: a tool does not exist; the message lists those that do.
     """
-    wanted = list(tools)
-    names = [one_line(name) for name in known] if wanted else []
+    wanted = [one_line(tool) for tool in tools]
+    if not wanted:
+        return
+    names = [one_line(name) for name in known]
+    folded = {name.casefold() for name in names}
+    listed = f"there are {', '.join(names)}" if names else "no tool was called"
     for tool in wanted:
-        if one_line(tool).casefold() not in map(str.casefold, names):
-            listed = f"there are {', '.join(names)}" if names else "no tool was called"
-            raise UnusableError(f"no call of a tool {one_line(tool)!r}; {listed}")
+        if tool.casefold() not in folded:
+            raise UnusableError(f"no call of a tool {tool!r}; {listed}")

@@ -71,22 +71,22 @@ def files(
         path = given or ""
     else:
         sessions = _one(_named(given, last=last))
-    found, unreadable = files_of(sessions, path)
+    uses, unreadable = files_of(sessions, path)
     if as_json:
         result = {
-            "files": [use.to_json() for use in found],
+            "files": [use.to_json() for use in uses],
             "left_out": LEFT_OUT,
             "unreadable": [{"path": log, "error": why} for log, why in unreadable.items()],
         }
         click.echo(json.dumps(result))
     else:
-        _show(found, with_sessions=is_of_many)
+        _show(uses, with_sessions=is_of_many)
         for log, why in unreadable.items():
             click.echo(escaped(one_line(f"not read: {log}: {why}")), err=True)
-        number = counted(len({use.path for use in found}), "file")
+        paths = {use.path for use in uses}
         among = f" in {counted(len(sessions), 'session')}" if is_of_many else ""
-        click.echo(f"{number}{among}; {LEFT_OUT}", err=True)
-    context.exit(DONE if found and not unreadable else FINDINGS)
+        click.echo(f"{counted(len(paths), 'file')}{among}; {LEFT_OUT}", err=True)
+    context.exit(DONE if uses and not unreadable else FINDINGS)
 
 
 def _named(given: str | None, *, last: bool) -> str:
@@ -114,18 +114,19 @@ def _one(path: str) -> list[SessionFile]:
     return with_sub_agents(session_file(path), known)
 
 
-def _show(found: Sequence[FileUse], *, with_sessions: bool) -> None:
+def _show(uses: Sequence[FileUse], *, with_sessions: bool) -> None:
     """Print a table; if the terminal is too narrow, print each path on its own line, so that no path is folded."""
-    if not found:
+    if not uses:
         return
     output = console()
-    short = shortest_ids(use.session for use in found) if output.is_terminal else {}
+    short_ids = shortest_ids(use.session for use in uses) if output.is_terminal else {}
     rows = []
-    for use in found:
+    for use in uses:
         row = [use.path]
         if with_sessions:
-            row.append(short.get(use.session, use.session))
-        row += [f"{use.counts[action]:,}" if use.counts[action] else "" for action in ACTIONS]
+            row.append(short_ids.get(use.session, use.session))
+        counts = [use.counts[action] for action in ACTIONS]
+        row += [f"{count:,}" if count else "" for count in counts]
         row += [use.last_time[:16].replace("T", " "), _turns(use)]
         rows.append(row)
     session_head = ["session"] if with_sessions else []

@@ -108,11 +108,20 @@ def say_without_time(count: int) -> None:
 _MOST_KNOWN = 12
 
 
-def say_unknown(what: str, given: str, known: Sequence[str]) -> None:
-    """Print on the error stream that no session has a filter's model, tool or tag, and which ones exist."""
-    more = f" and {len(known) - _MOST_KNOWN:,} more" if len(known) > _MOST_KNOWN else ""
-    there_are = f"there are {', '.join(known[:_MOST_KNOWN])}{more}" if known else "there is none"
-    click.echo(escaped(one_line(f"no session has the {what} {given}; {there_are}")), err=True)
+def say_unknown(kind: str, wanted: str, known: Sequence[str]) -> None:
+    """Print on the error stream that no session has the wanted model, tool or tag, and which ones exist.
+
+    Args:
+        kind: the noun for what a filter names: `model`, `tool` or `tag`.
+        wanted: the name that the filter gives.
+        known: the names that sessions have.
+    """
+    listed = "there is none"
+    if known:
+        listed = f"there are {', '.join(known[:_MOST_KNOWN])}"
+    if len(known) > _MOST_KNOWN:
+        listed += f" and {len(known) - _MOST_KNOWN:,} more"
+    click.echo(escaped(one_line(f"no session has the {kind} {wanted}; {listed}")), err=True)
 
 
 def watched(paths: Sequence[str]) -> AbstractContextManager[FileSystem]:

@@ -367,13 +367,13 @@ def _show_number_of_files(path: str, files: Sequence[ImportedFile]) -> None:
 
 
 def _sum_of_accounts(accounts: Sequence[Account]) -> Account:
-    """Return the account of several imports: what became of all lines of all files."""
+    """Return one account of several imports: the sums of their counts of lines."""
     return Account(
-        lines_by_file=_sum(one.lines_by_file for one in accounts),
-        mapped=_sum(one.mapped for one in accounts),
-        metadata=_sum(one.metadata for one in accounts),
-        not_conversational=_sum(one.not_conversational for one in accounts),
-        lost_lines=sum(one.lost_lines for one in accounts),
+        lines_by_file=_sum(account.lines_by_file for account in accounts),
+        mapped=_sum(account.mapped for account in accounts),
+        metadata=_sum(account.metadata for account in accounts),
+        not_conversational=_sum(account.not_conversational for account in accounts),
+        lost_lines=sum(account.lost_lines for account in accounts),
     )
 
 

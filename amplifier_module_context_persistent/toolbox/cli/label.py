@@ -27,13 +27,14 @@ def rename(path: str, name: str, *, as_json: bool) -> None:
     the session. A session can be named by it in other commands: `show "NAME"`.
     """
     with unusable(short_name(path)):
-        done = rename_session(path, name)
+        outcome = rename_session(path, name)
         shown = read_name(path).name
     if as_json:
-        _print(path, done, shown)
+        _print(path, outcome, shown)
         return
     called = f"is called {one_line(shown)}" if shown else "has no name"
-    say(f"{session_name(path)} {called}{'' if done.is_new else ' already'}")
+    already = "" if outcome.is_new else " already"
+    say(f"{session_name(path)} {called}{already}")
 
 
 @click.command(cls=SessionFirst)

@@ -33,7 +33,9 @@ class Commands(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import and return a command, or None if there is none with this name."""
-        return TABLE[cmd_name].load() if cmd_name in TABLE else None
+        if cmd_name not in TABLE:
+            return None
+        return TABLE[cmd_name].load()
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list of commands to the help, section by section."""

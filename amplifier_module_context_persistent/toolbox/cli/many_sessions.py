@@ -29,14 +29,14 @@ def gathering(sessions: Sequence[SessionFile], counter: TokenCounter) -> Iterato
         yield found
 
 
-def source_of(found: GatheredFigures, until_s: float | None = None) -> dict[str, Any]:
+def source_of(figures: GatheredFigures, until_s: float | None = None) -> dict[str, Any]:
     """Return facts about the sessions behind some figures, in JSON types; `until_s` as for `source_line`."""
-    last = _last(found, until_s)
+    last = _last(figures, until_s)
     return {
-        "sessions": found.sessions,
-        "sub_agents": found.sub_agents,
+        "sessions": figures.sessions,
+        "sub_agents": figures.sub_agents,
         "up_to": last.isoformat(timespec="milliseconds") if last is not None else None,
-        "unreadable": [{"path": path, "error": said} for path, said in found.unreadable.items()],
+        "unreadable": [{"path": path, "error": error} for path, error in figures.unreadable.items()],
     }
 
 

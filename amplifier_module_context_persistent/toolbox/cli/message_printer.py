@@ -149,16 +149,20 @@ class MessagePrinter:
             self._folded(part.text, _TEXT_LINES, as_markdown=message.get("role") == "assistant")
 
     def _folded(self, text: str, lines: int, *, indent: int = 0, style: str = "", as_markdown: bool = False) -> None:
-        shown, more = (text, "") if self._full else fold(text, lines)
-        shown = escaped_body(shown)
-        if not self._console.is_terminal or len(shown) > _RENDERED_CHARS:
-            click.echo("\n".join(" " * indent + line if line else line for line in shown.split("\n")))
+        """Print the first lines of a text, and a note about the lines that are left out."""
+        note = ""
+        if not self._full:
+            text, note = fold(text, lines)
+        text = escaped_body(text)
+        if not self._console.is_terminal or len(text) > _RENDERED_CHARS:
+            indented = [" " * indent + line if line else line for line in text.split("\n")]
+            click.echo("\n".join(indented))
         elif as_markdown:
-            self._console.print(rendered(shown, self._console))
+            self._console.print(rendered(text, self._console))
         else:
-            self._console.print(Padding(Text(shown, style), (0, 0, 0, indent), expand=False))
-        if more:
-            self._print(Text(" " * indent + more, "dim"))
+            self._console.print(Padding(Text(text, style), (0, 0, 0, indent), expand=False))
+        if note:
+            self._print(Text(" " * indent + note, "dim"))
 
     def _print(self, text: Text) -> None:
         if self._console.is_terminal:

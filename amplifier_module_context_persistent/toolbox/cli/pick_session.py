@@ -94,11 +94,11 @@ class SessionChoices:
         """
         wanted = key_of(words).split()
         while True:
-            found = [one for text, one in self._seen if all(word in text for word in wanted)]
-            if len(found) >= most or not self._look_further():
+            matching = [overview for text, overview in self._seen if all(word in text for word in wanted)]
+            if len(matching) >= most or not self._look_further():
                 break
-        count = len(found) if wanted else self._count
-        return found[:most], count
+        count = len(matching) if wanted else self._count
+        return matching[:most], count
 
     def line_of(self, one: Overview, columns: int) -> str:
         """Return a session as a line: its age, the cost of resuming it, its id, its name or first line."""

@@ -136,14 +136,19 @@ def _whole_scope(wanted: SessionFilter) -> str:
 
 
 def _left_here(*, everywhere: bool, all_kinds: bool) -> list[tuple[str, list[str]]]:
-    """Return the places without a log, in this project or all, where killed deletions or operations left files."""
-    here = project_slug(".")
-    found = []
-    for log, left in places_left():
-        is_here = everywhere or Path(log).parents[2].name == here
-        if is_here and (all_kinds or WrittenFiles.beside(log).begun == DELETING):
-            found.append((log, left))
-    return found
+    """Return the places without a log in which killed operations left files, each with these files.
+
+    Args:
+        everywhere: whether places of all projects are returned, not only of this project.
+        all_kinds: whether all operations count, not only deletions.
+    """
+    this_project = project_slug(".")
+    places = []
+    for log, files in places_left():
+        is_wanted_project = everywhere or Path(log).parents[2].name == this_project
+        if is_wanted_project and (all_kinds or WrittenFiles.beside(log).begun == DELETING):
+            places.append((log, files))
+    return places
 
 
 def _warn_of_later(groups: Sequence[Sequence[Overview]], until_s: float) -> None:

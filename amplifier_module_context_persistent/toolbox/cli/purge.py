@@ -128,14 +128,17 @@ def purge(
     else:
         takes_all = (everywhere or bool(wanted.places)) and (secrets or redact is not None)
         check_says_which(wanted, everywhere=everywhere, everything=takes_all, besides="SESSION, --last, ")
-    taken = set[str]()
-    replace = _replacement(redact, own, taken) if secrets or redact is not None else None
+    replaced_texts = set[str]()
+    replace = None
+    if secrets or redact is not None:
+        replace = _replacement(redact, own, replaced_texts)
     what = Purge(before=before, cleared=cleared, everything=everything, redact=replace, torn=torn)
-    rule = partial(rule_of, secrets=secrets, expression=redact or "", taken=taken)
+    rule = partial(rule_of, secrets=secrets, expression=redact or "", taken=replaced_texts)
     report = PurgeReport(dry_run=dry_run, as_json=as_json)
     if is_named:
         path = path_of(session) if session is not None else last_path()
-        planned, sessions = [_plan(path, what)], [session_file(path)]
+        planned = [_plan(path, what)]
+        sessions: Sequence[SessionFile] = [session_file(path)]
     else:
         planned, sessions = _plan_chosen(wanted, what, report, everywhere=everywhere)
     context.exit(_purge(planned, sessions, what, rule, report, yes=yes))
@@ -156,13 +159,17 @@ def _plan_chosen(
     return planned, sessions
 
 
-def _replacement(redact: str | None, own: OwnForms | None, taken: set[str]) -> Callable[[str], str]:
-    """Return a function that replaces an expression's matches or else all secrets, and adds them to `taken`.
+def _replacement(redact: str | None, own: OwnForms | None, replaced_texts: set[str]) -> Callable[[str], str]:
+    """Return a function that replaces the matches of an expression, or without an expression all secrets.
+
+    The function adds each text that it replaces to `replaced_texts`.
 
     Raises:
         UsageError: the expression is invalid.
     """
-    return _replacing(redact, taken) if redact is not None else partial(_without_secrets, own, taken)
+    if redact is not None:
+        return _replacing(redact, replaced_texts)
+    return partial(_without_secrets, own, replaced_texts)
 
 
 def _check_is_session(name: str) -> None:
@@ -240,28 +247,31 @@ class PurgeReport:
     def failed(self, what: str, path: str, why: str) -> None:
         """Report a session that was not read or not purged, with the reason."""
         self._errors.append({"path": path, "error": why})
-        if not self._as_json:
-            click.echo(f"{what}: {why if one_line(path) in why else f'{one_line(path)}: {why}'}", err=True)
+        if self._as_json:
+            return
+        text = why if one_line(path) in why else f"{one_line(path)}: {why}"
+        click.echo(f"{what}: {text}", err=True)
 
-    def plan(self, one: SessionPurge) -> None:
+    def plan(self, session: SessionPurge) -> None:
         """Print what is removed from one session, and which of its files are changed."""
-        be = "would be" if self.dry_run else "will be"
-        self.say(f"{one.path}: of this log, this {be} removed{'' if self.dry_run else ' for good'}:")
-        if one.finishes:
+        removed = "would be removed" if self.dry_run else "will be removed for good"
+        self.say(f"{session.path}: of this log, this {removed}:")
+        if session.finishes:
             self.say(
                 "  an earlier purge was interrupted; this one finishes it, but what only that one was to remove stays"
             )
-        self.counts(one.counts)
-        self.session_id(one)
-        if one.own is not None:
-            self.say(f"  {one.own}, which an import or a fork wrote, is brought in step")
-        for name in one.removed:
-            kept = "which a rewind kept" if BACKUP_MARK in name and not name.endswith(".part") else "which was left"
-            self.say(f"  {name}, {kept}, is removed")
+        self.counts(session.counts)
+        self.session_id(session)
+        if session.own is not None:
+            self.say(f"  {session.own}, which an import or a fork wrote, is brought in step")
+        for name in session.removed:
+            is_backup = BACKUP_MARK in name and not name.endswith(".part")
+            origin = "which a rewind kept" if is_backup else "which was left"
+            self.say(f"  {name}, {origin}, is removed")
 
-    def session_id(self, one: SessionPurge) -> None:
+    def session_id(self, session: SessionPurge) -> None:
         """Print a line if the session's id contains the text to remove."""
-        if one.is_id_matching:
+        if session.is_id_matching:
             self.say("  the session's id holds it, and stays; only delete removes it")
 
     def counts(self, counts: PurgeCounts) -> None:
@@ -270,19 +280,28 @@ class PurgeReport:
             if number:
                 self.say(f"  {counted(number, what)} {fate}")
 
-    def end(self, planned: Sequence[SessionPurge], done: Sequence[SessionPurge]) -> None:
-        """Print the JSON object about what was removed, or would be in a dry run."""
-        if self._as_json:
-            copies = [copy for one in planned for copy in one.copies]
-            purged = [_plain(one) for one in done]
-            result = {"dry_run": self.dry_run, "purged": purged, "copies_that_stay": copies, "errors": self._errors}
-            click.echo(json.dumps(result))
+    def end(self, planned: Sequence[SessionPurge], purged: Sequence[SessionPurge]) -> None:
+        """Print the JSON object about the removed messages; in a dry run, about those that would be removed."""
+        if not self._as_json:
+            return
+        result = {
+            "dry_run": self.dry_run,
+            "purged": [_plain(session) for session in purged],
+            "copies_that_stay": [copy for session in planned for copy in session.copies],
+            "errors": self._errors,
+        }
+        click.echo(json.dumps(result))
 
 
-def _plain(one: SessionPurge) -> dict[str, Any]:
+def _plain(session: SessionPurge) -> dict[str, Any]:
     """Return the counts and files of a session's purge, as plain JSON types."""
-    own = str(one.own) if one.own is not None else None
-    return {"path": one.path, **one.counts.to_record(), "own": own, "removed": one.removed, "finishes": one.finishes}
+    return {
+        "path": session.path,
+        **session.counts.to_record(),
+        "own": str(session.own) if session.own is not None else None,
+        "removed": session.removed,
+        "finishes": session.finishes,
+    }
 
 
 def _purge(
@@ -295,15 +314,15 @@ def _purge(
     yes: bool,
 ) -> int:
     """Print what would be removed, ask, purge, and return the exit code."""
-    unread = [one for one in planned if one.error]
-    todo = [one for one in planned if not one.is_nothing]
+    unread = [session for session in planned if session.error]
+    todo = [session for session in planned if not session.is_nothing]
     _show_plan(planned, what, report)
-    is_left = any(one.is_left for one in planned)
+    is_left = any(session.is_left for session in planned)
     if not todo:
         report.end(planned, [])
         return _exit_code(is_left=is_left, is_failed=bool(unread))
     _say_extent(todo, sessions, report)
-    follows = "" if what.is_torn_only else what_follows(one.path for one in todo)
+    follows = "" if what.is_torn_only else what_follows(session.path for session in todo)
     if follows:
         report.say(follows)
     if report.dry_run:
@@ -312,48 +331,50 @@ def _purge(
         return UNUSABLE if unread else DONE
     from_many = f" from {len(todo):,} sessions" if len(todo) > 1 else ""
     ask(f"Remove it for good{from_many}?", yes=yes)
-    done = []
-    for one in todo:
+    purged = []
+    for session in todo:
         try:
-            is_complete = _purge_one(one, what, rule, report)
+            is_complete = _purge_one(session, what, rule, report)
         except (OSError, ContextPersistentError, ValueError) as error:
-            reason = reason_beside(error, one.path)
+            reason = reason_beside(error, session.path)
             if len(planned) == 1:
-                raise UnusableError(f"{one_line(one.path)}: {reason}") from error
-            report.failed("NOT PURGED", one.path, reason)
+                raise UnusableError(f"{one_line(session.path)}: {reason}") from error
+            report.failed("NOT PURGED", session.path, reason)
             continue
-        done.append(one)
+        purged.append(session)
         is_left = is_left or not is_complete
-    outcome = "Done" if len(planned) == 1 else f"Done: {counted(len(done), 'session')} purged"
+    outcome = "Done" if len(planned) == 1 else f"Done: {counted(len(purged), 'session')} purged"
     if is_left:
         report.say(f"{outcome}, but files named above still hold what was to go: remove it there too.")
     else:
         report.say(f"{outcome}.")
-    if any(stored_name(one.path) is not None for one in todo):
+    if any(stored_name(session.path) is not None for session in todo):
         report.say(VACUUM_ADVICE)
-    report.end(planned, done)
-    return _exit_code(is_left=is_left, is_failed=bool(unread) or len(done) < len(todo))
+    report.end(planned, purged)
+    return _exit_code(is_left=is_left, is_failed=bool(unread) or len(purged) < len(todo))
 
 
 def _show_plan(planned: Sequence[SessionPurge], what: Purge, report: PurgeReport) -> None:
     """Print what a purge would remove from each session, and what it cannot remove."""
-    unread = [one for one in planned if one.error]
-    todo = [one for one in planned if not one.is_nothing]
-    for one in unread:
-        report.failed("NOT READ", one.path, one.error)
-    for one in todo:
-        report.plan(one)
+    unread = [session for session in planned if session.error]
+    todo = [session for session in planned if not session.is_nothing]
+    for session in unread:
+        report.failed("NOT READ", session.path, session.error)
+    for session in todo:
+        report.plan(session)
     if len(planned) == 1 and not todo and not unread:
         report.say(f"{planned[0].path}: nothing to purge.")
-    for one in planned:
-        matches_elsewhere = one.counts.tails_matching or one.counts.names_matching or one.is_id_matching
-        if one.is_nothing and matches_elsewhere:
-            report.say(f"{one.path}:")
-            report.counts(one.counts)
-            report.session_id(one)
-    copies = []
+    for session in planned:
+        counts = session.counts
+        matches_elsewhere = counts.tails_matching or counts.names_matching or session.is_id_matching
+        if session.is_nothing and matches_elsewhere:
+            report.say(f"{session.path}:")
+            report.counts(counts)
+            report.session_id(session)
+    copies: list[Any] = []
     if todo or what.redact:
-        copies = [copy for one in planned for copy in one.copies]
+        for session in planned:
+            copies += session.copies
     if copies:
         with_match = " that hold it" if what.redact else ""
         report.say(f"The host keeps copies of its own{with_match}, which are not touched:")
@@ -409,7 +430,7 @@ def _without_secrets(own: OwnForms | None, taken: set[str], text: str) -> str:
 
 
 def _fates(counts: PurgeCounts) -> Sequence[tuple[int, str, str]]:
-    """Return the counts of a purge, each with its noun and what happens to it."""
+    """Return rows about a purge: a count, the noun for what is counted, and what the purge does to it."""
     return (
         (counts.messages_removed, "message", "removed"),
         (counts.messages_redacted, "message", "redacted"),

@@ -15,6 +15,7 @@ _SPAN = re.compile(r"(-?\d{1,15})?(?:(:)(-?\d{1,15})?)?")
 
 Span = tuple[int | None, int | None]
 """The first and the last number, from 1; negative numbers count from the end, None is the beginning or the end."""
+_ALL: Span = (None, None)
 
 if TYPE_CHECKING:
     from ...sessions.transcript import Turn
@@ -34,15 +35,17 @@ class SpanType(_SpanBase):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Span:
         """Parse a range."""
-        found = _SPAN.fullmatch(value)
-        if not value or found is None:
+        match = _SPAN.fullmatch(value)
+        if not value or match is None:
             self.fail(_HOW, param, ctx)
-        first = int(found[1]) if found[1] else None
-        last = int(found[3]) if found[3] else None
+        first_text, colon, last_text = match.groups()
+        first = int(first_text) if first_text else None
+        last = int(last_text) if last_text else None
         if first == 0 or last == 0:
             self.fail(_HOW, param, ctx)
-        is_range = bool(found[2])
-        return (first, last) if is_range else (first, first)
+        if not colon:
+            return first, first
+        return first, last
 
 
 def chosen_positions(count: int, starts: Sequence[int], turn_span: Span | None, span: Span | None) -> tuple[int, int]:
@@ -50,7 +53,7 @@ def chosen_positions(count: int, starts: Sequence[int], turn_span: Span | None, 
 
     Args:
         count: the number of messages.
-        starts: the positions at which turns begin, for a span of turns.
+        starts: the positions at which turns begin; only a span of turns needs them.
         turn_span: the chosen turns; None if none were chosen.
         span: the chosen messages; None if none were chosen.
 
@@ -60,11 +63,13 @@ def chosen_positions(count: int, starts: Sequence[int], turn_span: Span | None, 
     """
     if turn_span and span:
         raise click.UsageError("give either --turn or --range")
-    if turn_span:
-        first, last = _positions(turn_span, len(starts), "turn")
-        edges = [*starts, count]
-        return (edges[first], edges[last]) if starts else (0, 0)
-    return _positions(span or (None, None), count, "message")
+    if not turn_span:
+        return _positions(span or _ALL, count, "message")
+    first_turn, after_last_turn = _positions(turn_span, len(starts), "turn")
+    if not starts:
+        return 0, 0
+    edges = [*starts, count]
+    return edges[first_turn], edges[after_last_turn]
 
 
 def chosen_turns(turns: Sequence[Turn], turn_span: Span | None) -> Sequence[Turn]:
@@ -73,12 +78,17 @@ def chosen_turns(turns: Sequence[Turn], turn_span: Span | None) -> Sequence[Turn
     Raises:
         UnusableError: there is no such turn.
     """
-    first, last = _positions(turn_span or (None, None), len(turns), "turn")
-    return turns[first:last]
+    first, after_last = _positions(turn_span or _ALL, len(turns), "turn")
+    return turns[first:after_last]
 
 
-def _positions(span: Span, count: int, what: str) -> tuple[int, int]:
+def _positions(span: Span, count: int, noun: str) -> tuple[int, int]:
     """Return the first index of a span, from 0, and the index after its last; both are clipped to the items.
+
+    Args:
+        span: the numbers of the first and the last item.
+        count: the number of items.
+        noun: the word for an item, for the error's message.
 
     Raises:
         UnusableError: the range is empty.
@@ -87,9 +97,9 @@ def _positions(span: Span, count: int, what: str) -> tuple[int, int]:
     start = 1 if first is None else _from_beginning(first, count)
     stop = count if last is None else _from_beginning(last, count)
     is_empty = start > min(stop, count) or stop < 1
-    if is_empty and span != (None, None):
-        named = f"{first}" if first == last else f"{_or_nothing(first)}:{_or_nothing(last)}"
-        raise UnusableError(f"there is no {what} {named}: the session has {count:,}")
+    if is_empty and span != _ALL:
+        shown = f"{first}" if first == last else f"{_or_nothing(first)}:{_or_nothing(last)}"
+        raise UnusableError(f"there is no {noun} {shown}: the session has {count:,}")
     return max(0, start - 1), min(stop, count)
 
 
@@ -104,4 +114,6 @@ def _or_nothing(number: int | None) -> str:
 
 def turn_or_id(value: str) -> int | str:
     """Parse a position in a history: return a turn's number, or else the text as a message's id."""
-    return int(value) if value.isdecimal() and len(value) < _MOST_DIGITS else value
+    if value.isdecimal() and len(value) < _MOST_DIGITS:
+        return int(value)
+    return value

@@ -31,6 +31,7 @@ from .progress import progress, stages
 from .ranges import Span, SpanType, chosen_turns
 from .sealed_files import reads_sealed
 from .session_argument import (
+    file_name,
     no_catalogue_option,
     session_argument,
     session_file,
@@ -149,7 +150,8 @@ def reports(
 
     sessions = chosen_sessions(wanted, everywhere=everywhere)
     failed: dict[str, str] = {}
-    made, known = 0, sessions_that_may_belong(str(session.path) for session in sessions)
+    made = 0
+    candidates = sessions_that_may_belong(str(session.path) for session in sessions)
     index = str(Path(directory) / "index.html")
     with making(index, force=force):
         check_index(directory, force=force)
@@ -160,8 +162,8 @@ def reports(
             try:
                 with open_transcript(str(session.path)) as transcript:
                     page = Path(directory) / _own_name(transcript)
-                    below = _sub_agents(session, known)
-                    changed_s = max(one.modified_s for one in (session, *below))
+                    below = _sub_agents(session, candidates)
+                    changed_s = max(file.modified_s for file in (session, *below))
                     if not force and page.exists() and page.stat().st_mtime > changed_s:
                         continue
                     redacts = not no_redact
@@ -183,10 +185,14 @@ def reports(
     context.exit(FINDINGS if failed else DONE)
 
 
-def _sub_agents(session: SessionFile, known: Sequence[SessionFile]) -> list[SessionFile]:
-    """Return the sessions of a session's sub-agents, among the known sessions."""
-    here = next((one for one in known if str(one.path) == str(session.path)), session)
-    return with_sub_agents(here, known)[1:]
+def _sub_agents(session: SessionFile, sessions: Sequence[SessionFile]) -> list[SessionFile]:
+    """Return the sessions of a session's sub-agents, among some sessions."""
+    path = str(session.path)
+    for candidate in sessions:
+        if str(candidate.path) == path:
+            session = candidate
+            break
+    return with_sub_agents(session, sessions)[1:]
 
 
 def show_page(path: str) -> None:
@@ -198,7 +204,7 @@ def show_page(path: str) -> None:
 def _own_name(transcript: Transcript) -> str:
     """Return the default file name of a report, made from the session's id without special characters."""
     name = session_id_in(transcript) or Path(transcript.path).stem
-    return "report-" + "".join(c if c.isalnum() or c in "-_." else "-" for c in name)[:80] + ".html"
+    return f"report-{file_name(name)[:80]}.html"
 
 
 def _say(made: Any) -> None:

@@ -185,16 +185,20 @@ def session_file(path: str) -> SessionFile:
 
 
 def with_their_sub_agents(paths: Iterable[str]) -> list[SessionFile]:
-    """Return the sessions of logs, each followed by its sub-agents' sessions.
+    """Return the sessions of logs, each followed by its sub-agents' sessions. No session is repeated.
 
     Raises:
         UnusableError: a log does not exist, or the database cannot be asked.
     """
     named = list(paths)
-    known = sessions_that_may_belong(named)
-    by_path = {str(one.path): one for one in known}
-    found = (by_path.get(path) or session_file(path) for path in named)
-    return list({str(one.path): one for session in found for one in with_sub_agents(session, known)}.values())
+    candidates = sessions_that_may_belong(named)
+    by_path = {str(session.path): session for session in candidates}
+    chosen: dict[str, SessionFile] = {}
+    for path in named:
+        session = by_path.get(path) or session_file(path)
+        for member in with_sub_agents(session, candidates):
+            chosen[str(member.path)] = member
+    return list(chosen.values())
 
 
 def session_name(path: str) -> str:
@@ -203,8 +207,11 @@ def session_name(path: str) -> str:
 
 
 def file_name(session_id: str) -> str:
-    """Return a session's id as a file name, without characters that have a meaning in paths."""
-    return "".join(char if char.isalnum() or char in "-_." else "-" for char in session_id)
+    """Return a session's id as a file name: characters that have a meaning in paths become `-`."""
+    name = ""
+    for character in session_id:
+        name += character if character.isalnum() or character in "-_." else "-"
+    return name
 
 
 class SessionFirst(click.Command):

@@ -13,5 +13,9 @@ DEFAULT_BUDGET_TOKENS = 200_000
 
 def session_budget(transcript: Transcript) -> int:
     """Return the budget in tokens of a session's last request, or the default budget without receipts."""
-    receipts = [noted.receipt for noted in transcript.requests()] if transcript.has_requests() else []
-    return receipts[-1].budget_tokens if receipts and receipts[-1].budget_tokens > 0 else DEFAULT_BUDGET_TOKENS
+    if not transcript.has_requests():
+        return DEFAULT_BUDGET_TOKENS
+    budget_tokens = 0
+    for request in transcript.requests():
+        budget_tokens = request.receipt.budget_tokens
+    return budget_tokens if budget_tokens > 0 else DEFAULT_BUDGET_TOKENS

@@ -192,9 +192,11 @@ def age(seconds: float) -> str:
 
 def time_taken(seconds: float) -> str:
     """Return a duration in its two largest units, or in one if two do not fit: `41s`, `5m 10s`, `120d`."""
-    whole, rest = _largest_units(max(0, int(seconds)))
-    both = f"{whole} {rest}" if rest else whole
-    return both if len(both) <= _COLUMNS["TOOK"] else whole
+    largest, rest = _largest_units(max(0, int(seconds)))
+    if not rest:
+        return largest
+    in_two_units = f"{largest} {rest}"
+    return in_two_units if len(in_two_units) <= _COLUMNS["TOOK"] else largest
 
 
 def _largest_units(seconds: int) -> tuple[str, str]:

@@ -222,8 +222,12 @@ def _print_messages(
 def _about(transcript: Transcript) -> list[str]:
     """Return lines on the whole session: its name, its description and its related sessions."""
     named = name_from_records(transcript.path, transcript.reader.index.session)
-    said = (("Name", named.name), ("Description", named.description))
-    return [*(f"{title}: {text}" for title, text in said if text), *relatives_of(transcript.header).lines()]
+    lines = []
+    if named.name:
+        lines.append(f"Name: {named.name}")
+    if named.description:
+        lines.append(f"Description: {named.description}")
+    return lines + list(relatives_of(transcript.header).lines())
 
 
 def _resuming(transcript: Transcript) -> list[str]:
@@ -315,9 +319,11 @@ def _cells(line: TurnLine) -> tuple[str, ...]:
     return (str(line.number), began, took, f"{line.calls:,}", f"{errors:,}" if errors else "", f"{line.tokens:,}")
 
 
-def _print_row(output: Console, cells: str, said: str, *, style: str) -> None:
-    """Print a row on one line; in a terminal the turn's first line is cut to the room that is left."""
+def _print_row(output: Console, cells: str, first_line: str, *, style: str) -> None:
+    """Print a row and the turn's first line. In a terminal the first line is cut to the width that remains."""
     row = Text(f"{cells}  ", style)
     if output.is_terminal:
-        said = cut(said, max(len("..."), output.width - row.cell_len))
-    output.print(row.append(said, "bold" if style == "bold" else "not bold default"), soft_wrap=True)
+        remaining_cells = output.width - row.cell_len
+        first_line = cut(first_line, max(len("..."), remaining_cells))
+    style_of_line = "bold" if style == "bold" else "not bold default"
+    output.print(row.append(first_line, style_of_line), soft_wrap=True)

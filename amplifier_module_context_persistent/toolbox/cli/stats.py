@@ -304,22 +304,13 @@ def _show_slowest(output: Console, found: Statistics) -> None:
     )
 
 
-def _show_plans(output: Console, found: Statistics) -> None:
-    show_table(
-        output,
-        ("compaction", "step", "before", "after", "dropped", "cut"),
-        [
-            (
-                str(number),
-                str(plan["step"]),
-                f"{plan['tokens_before'] or 0:,}",
-                f"{plan['tokens_after'] or 0:,}",
-                f"{plan['dropped'] or 0:,}",
-                f"{plan['shortened']:,}",
-            )
-            for number, plan in enumerate(found.plans, start=1)
-        ],
-    )
+def _show_plans(output: Console, statistics: Statistics) -> None:
+    heads = ("compaction", "step", "before", "after", "dropped", "cut")
+    rows = []
+    for number, plan in enumerate(statistics.plans, start=1):
+        counts = [plan[name] or 0 for name in ("tokens_before", "tokens_after", "dropped", "shortened")]
+        rows.append((str(number), str(plan["step"]), *(f"{count:,}" for count in counts)))
+    show_table(output, heads, rows)
 
 
 def _show_views(output: Console, views: Views) -> None:

@@ -169,16 +169,16 @@ def _show_parts(output: Console, by: Sequence[str], parts: Parts, total: Total, 
     show_table(output, heads_left, rows_left)
 
 
-def _cells(one: Total, by: Sequence[str]) -> list[str]:
-    """Return the cells of a row: counts, times, and what the requests cost. Cells that do not fit `by` are empty."""
+def _cells(total: Total, by: Sequence[str]) -> list[str]:
+    """Return the cells of a row: counts, times, and the cost of the requests. Cells that do not fit `by` are empty."""
+    sessions = [total.sessions, total.sub_agents]
     if "tool" in by:  # requests and their cost do not belong to a tool
-        counts = [one.sessions, one.sub_agents, 0, one.calls, one.failed_calls]
-        return [*map(_count, counts), *_times(one), *_NO_BILL]
+        counts = [*sessions, 0, total.calls, total.failed_calls]
+        return [*map(_count, counts), *_times(total), *_NO_BILL]
+    counts = [*sessions, total.turns, total.calls, total.failed_calls]
     if "model" in by:  # turns and calls do not belong to a model
-        counts = [one.sessions, one.sub_agents, 0, 0, 0]
-    else:
-        counts = [one.sessions, one.sub_agents, one.turns, one.calls, one.failed_calls]
-    bill_cells = _bill_cells(one.bill) if one.bill.requests else _NO_BILL
+        counts = [*sessions, 0, 0, 0]
+    bill_cells = _bill_cells(total.bill) if total.bill.requests else _NO_BILL
     return [*map(_count, counts), *_NO_TIMES, *bill_cells]
 
 
@@ -222,18 +222,9 @@ def _show_tools(output: Console, tools: Parts) -> None:
 
 
 def _show_slowest(output: Console, slowest: Sequence[SlowCallRow]) -> None:
-    short = shortest_ids(call.session for call in slowest) if output.is_terminal else {}
-    show_table(
-        output,
-        ("slowest calls of", "turn", "message", "tool", "took"),
-        [
-            (
-                short.get(call.session, call.session),
-                f"{call.turn:,}",
-                f"{call.place:,}",
-                call.tool,
-                duration(call.duration_s),
-            )
-            for call in slowest
-        ],
-    )
+    short_ids = shortest_ids(call.session for call in slowest) if output.is_terminal else {}
+    rows = []
+    for call in slowest:
+        session = short_ids.get(call.session, call.session)
+        rows.append((session, f"{call.turn:,}", f"{call.place:,}", call.tool, duration(call.duration_s)))
+    show_table(output, ("slowest calls of", "turn", "message", "tool", "took"), rows)

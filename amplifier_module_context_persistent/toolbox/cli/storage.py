@@ -271,21 +271,23 @@ def _show(location: Location, done: _TableWork, asked: _Asked, *, dry_run: bool)
         click.echo("Nothing was done (--dry-run).")
 
 
-def _said(done: _TableWork, *, dry_run: bool) -> str:
+def _said(work: _TableWork, *, dry_run: bool) -> str:
     """Return a description of the changes to the tables; `dry_run` says that they are only planned."""
-    tables = f"the tables of version {done.version}"
-    if done.partitioned:
+    tables = f"the tables of version {work.version}"
+    if work.partitioned:
         tables += ", in parts,"
     would = "would be " if dry_run else ""
-    if done.before is None:
+    if work.before is None:
         return f"{tables} {would}created"
-    steps = ", ".join(step.what for step in done.added)
-    if done.before < done.version:
-        more = f", with {steps}," if dry_run and steps else ""
-        return f"{tables} {would}brought from version {done.before} to {done.version}{more}"
-    if done.added:
-        return f"{tables} {'would get' if dry_run else 'got'} {steps}"
-    return f"{tables} {'are' if dry_run else 'were'} there"
+    steps = ", ".join(step.what for step in work.added)
+    if work.before < work.version:
+        with_steps = f", with {steps}," if dry_run and steps else ""
+        return f"{tables} {would}brought from version {work.before} to {work.version}{with_steps}"
+    if work.added:
+        got = "would get" if dry_run else "got"
+        return f"{tables} {got} {steps}"
+    were = "are" if dry_run else "were"
+    return f"{tables} {were} there"
 
 
 def _tell_waits(what: str) -> None:
@@ -294,8 +296,9 @@ def _tell_waits(what: str) -> None:
 
 def _reason(error: Exception) -> str:
     """Return the first line of an error's message."""
-    said = str(error.args[1]) if isinstance(error, OSError) else str(error)
-    return (said.strip().splitlines() or ["the server refused"])[0]
+    message = str(error.args[1]) if isinstance(error, OSError) else str(error)
+    lines = message.strip().splitlines()
+    return lines[0] if lines else "the server refused"
 
 
 _MAY = {

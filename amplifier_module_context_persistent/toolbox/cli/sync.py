@@ -115,12 +115,15 @@ def sync(
 
 
 def _erasing_on_both(here: Side, there: Side, travelling: Sequence[TravellingErasures]) -> list[ErasingStep]:
-    """Return the steps that erase on each side what was erased on the other one."""
-    each_once = {erasure.salt: erasure for one in travelling for erasure in one.new}
-    if not each_once:
+    """Return the steps that erase on each side what was erased on the other side."""
+    by_salt = {erasure.salt: erasure for side_erasures in travelling for erasure in side_erasures.new}
+    new = list(by_salt.values())
+    if not new:
         return []
-    new = list(each_once.values())
-    return [*plan_erasing(here, here.sessions(), new), *plan_erasing(there, there.sessions(), new)]
+    steps: list[ErasingStep] = []
+    for side in (here, there):
+        steps += plan_erasing(side, side.sessions(), new)
+    return steps
 
 
 def _why_none(here: Side, there: Side, wanted: SessionFilter) -> str:
@@ -160,15 +163,16 @@ class _Scope:
 
     def ids(self, sides: Iterable[Side]) -> set[str]:
         """Return the ids of the chosen sessions on either side, and of their sub-agents' sessions."""
-        found, known = set[str](), set[str]()
+        chosen: set[str] = set()
+        all_ids: set[str] = set()
         for side in sides:
             sessions = side.sessions()
-            known |= {one.id for one in sessions}
+            all_ids |= {session.id for session in sessions}
             if not self.everywhere or self.wanted.project is not None:
                 sessions = of_project(sessions, self.wanted)
             with unreadable():
-                found |= {one.id for one in matching(sessions, self.wanted, watch=watched)}
-        return with_sub_agents(found, known)
+                chosen |= {session.id for session in matching(sessions, self.wanted, watch=watched)}
+        return with_sub_agents(chosen, all_ids)
 
 
 @dataclass(slots=True)
@@ -182,13 +186,15 @@ class _Plan:
 
     def take_erasing(self) -> list[ErasingStep]:
         """Remove the sessions in which something has to be erased first, and return the erasing actions."""
-        erasing = []
+        all_erasing: list[ErasingStep] = []
         for step in list(self.steps):
-            found = [action for one in step.held for action in erasing_steps(one.session, one.side, one.erasures)]
-            if found:
+            erasing: list[ErasingStep] = []
+            for held in step.held:
+                erasing += erasing_steps(held.session, held.side, held.erasures)
+            if erasing:
                 self.steps.remove(step)
-                erasing += found
-        return erasing
+                all_erasing += erasing
+        return all_erasing
 
     def carry_out(self) -> None:
         """Carry out the planned actions, with a progress bar."""
@@ -296,10 +302,10 @@ def _told(erasing: Sequence[ErasingStep], plan: _Plan, there: Side, *, dry_run: 
         }
         click.echo(json.dumps(result))
     else:
-        for one in failed:
-            click.echo(f"NOT ERASED: {one.session.id} {one.side.where}: {one.error}", err=True)
-        for step in left:
-            click.echo(_left(step), err=True)
+        for step in failed:
+            click.echo(f"NOT ERASED: {step.session.id} {step.side.where}: {step.error}", err=True)
+        for unchanged in left:
+            click.echo(_left(unchanged), err=True)
         say(_summary(erasing, plan, dry_run=dry_run))
         if dry_run:
             say("Nothing was done (--dry-run).")
@@ -330,6 +336,12 @@ def _summary(erasing: Sequence[ErasingStep], plan: _Plan, *, dry_run: bool) -> s
 
 
 def _erased_json(step: ErasingStep) -> dict[str, str]:
-    what = "deleted" if any(one.what == SESSION for one in step.erasures) else "purged"
-    entry = {"session": step.session.id, "path": str(step.session.path), "what": what}
-    return entry | ({"error": step.error} if step.error else {})
+    is_deletion = any(erasure.what == SESSION for erasure in step.erasures)
+    entry = {
+        "session": step.session.id,
+        "path": str(step.session.path),
+        "what": "deleted" if is_deletion else "purged",
+    }
+    if step.error:
+        entry["error"] = step.error
+    return entry

@@ -88,22 +88,25 @@ def table(
     Args:
         heads: the names of the columns.
         rows: the cells.
-        right: the columns that are aligned to the right, from 0; by default those that hold no text.
+        right: the columns that are aligned to the right, from 0; by default all but the first and those of texts.
     """
-    made = Table(box=None, pad_edge=False, header_style="bold")
-    for at, head in enumerate(heads):
-        is_right = at in right if right is not None else at > 0 and head not in TEXTS
-        made.add_column(Text(head), justify="right" if is_right else "left", overflow="fold")
+    if right is None:
+        right = [number for number, head in enumerate(heads) if number > 0 and head not in TEXTS]
+    result = Table(box=None, pad_edge=False, header_style="bold")
+    for number, head in enumerate(heads):
+        result.add_column(Text(head), justify="right" if number in right else "left", overflow="fold")
     for row in rows:
-        made.add_row(*(Text(escaped(one_line(cell))) for cell in row))
-    return made
+        cells = [Text(escaped(one_line(cell))) for cell in row]
+        result.add_row(*cells)
+    return result
 
 
 def without_empty(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> tuple[list[str], list[list[str]]]:
-    """Return the heads and the rows without empty columns."""
-    filled = [number for number in range(len(heads)) if any(row[number] for row in rows)]
-    rows_left = [[row[number] for number in filled] for row in rows]
-    return [heads[number] for number in filled], rows_left
+    """Return the heads and the rows without the columns whose cells are all empty."""
+    filled = [column for column in range(len(heads)) if any(row[column] for row in rows)]
+    filled_heads = [heads[column] for column in filled]
+    filled_rows = [[row[column] for column in filled] for row in rows]
+    return filled_heads, filled_rows
 
 
 def aligned(heads: Sequence[str], rows: Iterable[Sequence[str]], *, right: Collection[int]) -> list[str]:
@@ -214,8 +217,9 @@ def _cut_apart(cells: Sequence[str], width: int, *, is_end: bool) -> list[str]:
     return max(columns, key=lambda column: len(set(column)))  # the first of equal ways
 
 
-def _cut_in(way: Callable[[str, int], str], cells: Sequence[str], width: int) -> list[str]:
-    return [cell if cell_len(cell) <= width else way(cell, width) for cell in cells]
+def _cut_in(shorten: Callable[[str, int], str], cells: Sequence[str], width: int) -> list[str]:
+    """Return texts in which those that are too wide are shortened to a width."""
+    return [cell if cell_len(cell) <= width else shorten(cell, width) for cell in cells]
 
 
 def _without_front(cell: str, width: int) -> str:

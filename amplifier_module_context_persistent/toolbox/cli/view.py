@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from itertools import takewhile
 from typing import Any
 
 import click
@@ -55,12 +54,12 @@ Piece = ShownMessage | UnseenRun
 @reads_sealed
 @click.option("--request", "number", type=int, default=-1, help="Its number in `views`; -1, the default, is the last.")
 @click.option("--diff", "as_diff", is_flag=True, help="Show only what differs from the request before.")
-@click.option("--why", "asked", metavar="ID", help="Say why the view shows a message, or leaves it out.")
+@click.option("--why", "message_id", metavar="ID", help="Say why the view shows a message, or leaves it out.")
 @click.option("--full", is_flag=True, help="Fold nothing.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.pass_context
 def view(
-    context: click.Context, path: str, number: int, *, as_diff: bool, asked: str | None, full: bool, as_json: bool
+    context: click.Context, path: str, number: int, *, as_diff: bool, message_id: str | None, full: bool, as_json: bool
 ) -> None:
     """Show what the model saw, and did not see, at a request of SESSION.
 
@@ -76,29 +75,37 @@ def view(
         raise click.UsageError("--diff is for people; compare the views of two --json")
     with open_transcript(path) as transcript, unreadable():
         try:
-            found = transcript.request(number)
+            request = transcript.request(number)
         except IndexError as error:
             raise UnusableError(str(error)) from error
-        wanted, noted, made = found.number, found.noted, transcript.view(number)
-        messages = made.messages or ()
-        if asked is not None:
-            reasons = _reasons(transcript, noted, messages, asked)
+        rebuilt = transcript.view(number)
+        messages = rebuilt.messages or ()
+        if message_id is not None:
+            reasons = _reasons(transcript, request.noted, messages, message_id)
             _say(json.dumps({"why": reasons}) if as_json else "\n".join(reasons))
         elif as_json:
-            _print_json(found, made, transcript.book)
+            _print_json(request, rebuilt, transcript.book)
         else:
             with paged():
-                _introduce(found)
+                _introduce(request)
                 printer = MessagePrinter(full=full, may_grow=True)
                 if as_diff:
-                    show_difference(transcript, wanted, messages, printer)
+                    show_difference(transcript, request.number, messages, printer)
                 else:
-                    for piece in annotate(transcript, wanted, messages):
+                    for piece in annotate(transcript, request.number, messages):
                         _show(printer, piece)
-                _say(f"\n{NEXT if found.is_next else verdict(noted, made)}")
-                if made.messages is not None and noted.receipt.hash:
-                    _show_sent(transcript.book, noted.receipt, printer)
-    context.exit(DONE if made.proved or found.is_next else FINDINGS)
+                _say(f"\n{_verdict_on(request, rebuilt)}")
+                receipt = request.noted.receipt
+                if rebuilt.messages is not None and receipt.hash:
+                    _show_sent(transcript.book, receipt, printer)
+    context.exit(DONE if rebuilt.proved or request.is_next else FINDINGS)
+
+
+def _verdict_on(request: FoundRequest, rebuilt: RebuiltView) -> str:
+    """Return a sentence that says whether the view of a request is proved, or that the request is still to come."""
+    if request.is_next:
+        return NEXT
+    return verdict(request.noted, rebuilt)
 
 
 def _group(transcript: Transcript, message_id: str) -> list[Message]:
@@ -122,23 +129,25 @@ def _reasons(transcript: Transcript, noted: PlacedReceipt, view: Sequence[Messag
     plan = transcript.book.plan(noted.receipt.plan) or {}
     if set(ids).intersection(plan.get("hidden", ())):
         return ["Left out: its turn was hidden when the plan was made; `show-again` brings it back."]
-    said = why(view, group, config_of(noted.receipt), noted.receipt.budget_tokens)
+    reasons = list(why(view, group, config_of(noted.receipt), noted.receipt.budget_tokens))
     index = transcript.reader.index
-    is_hidden_now = index.session.hidden.intersection(index.find_all(ids).values())
-    return [*said, "Its turn is hidden now, from the next plan on."] if is_hidden_now else said
+    if index.session.hidden.intersection(index.find_all(ids).values()):
+        reasons.append("Its turn is hidden now, from the next plan on.")
+    return reasons
 
 
-def verdict(noted: PlacedReceipt, made: RebuiltView) -> str:
+def verdict(noted: PlacedReceipt, rebuilt: RebuiltView) -> str:
     """Return a sentence that says whether the view is proved, or why not."""
     if not noted.receipt.hash:
         return IMPORTED
-    if made.proved:
+    if rebuilt.proved:
         return f"Proved: its hash equals that of the receipt, {noted.receipt.hash}."
-    if made.messages is None:
-        return f"It cannot be shown: {'; '.join(made.reasons)}."
-    if made.reasons:
-        return f"Not proved and incomplete: {'; '.join(made.reasons)}."
-    damaged = f" These messages fail their checksums: {', '.join(made.damaged)}." if made.damaged else ""
+    reasons = "; ".join(rebuilt.reasons)
+    if rebuilt.messages is None:
+        return f"It cannot be shown: {reasons}."
+    if reasons:
+        return f"Not proved and incomplete: {reasons}."
+    damaged = f" These messages fail their checksums: {', '.join(rebuilt.damaged)}." if rebuilt.damaged else ""
     return f"NOT the view of that request: the log or the receipt was altered since.{damaged}"
 
 
@@ -194,19 +203,19 @@ def _show_addition(addition: Mapping[str, Any], printer: MessagePrinter) -> None
 _HOW = {"message": "added message", "text": "text added to the view's message", "changed": "message changed"}
 
 
-def _print_json(found: FoundRequest, made: RebuiltView, book: ReceiptLog) -> None:
-    noted = found.noted
+def _print_json(request: FoundRequest, rebuilt: RebuiltView, book: ReceiptLog) -> None:
+    receipt = request.noted.receipt
     shown = {
-        "request": found.number,
-        "is_next": found.is_next,
-        "receipt": receipt_json(noted.receipt) if noted.receipt.hash else None,
-        "proved": made.proved,
-        "verdict": NEXT if found.is_next else verdict(noted, made),
-        "damaged": made.damaged,
+        "request": request.number,
+        "is_next": request.is_next,
+        "receipt": receipt_json(receipt) if receipt.hash else None,
+        "proved": rebuilt.proved,
+        "verdict": _verdict_on(request, rebuilt),
+        "damaged": rebuilt.damaged,
         "note": AFTERWARDS,
-        "sent": book.sent_for(noted.receipt),
-        "tokens_beyond_view": book.tokens_beyond_view(noted.receipt),
-        "messages": made.messages,
+        "sent": book.sent_for(receipt),
+        "tokens_beyond_view": book.tokens_beyond_view(receipt),
+        "messages": rebuilt.messages,
     }
     click.echo(json.dumps(shown))
 
@@ -246,10 +255,14 @@ def show_difference(transcript: Transcript, number: int, view: Sequence[Message]
             _show(printer, piece)
 
 
-def _same_at_beginning(one: Sequence[Message], other: Sequence[Message]) -> int:
+def _same_at_beginning(view_before: Sequence[Message], view: Sequence[Message]) -> int:
     """Return how many messages two views have in common at their beginning."""
-    pairs = zip(one, other, strict=False)
-    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+    same = 0
+    for message_before, message in zip(view_before, view, strict=False):
+        if message_before != message:
+            break
+        same += 1
+    return same
 
 
 def _show(printer: MessagePrinter, piece: Piece) -> None:
