@@ -201,20 +201,30 @@ class ViewStrategy:
         """
         for view in reversed(self._running):
             if view.gave(messages):
-                self._running = [one for one in self._running if one is not view]
+                self._running = [other for other in self._running if other is not view]
                 return view
         session_id = _session_of(messages)
-        for name, view in list(self._saved.items()):
-            if name == session_id or view.gave(messages):
-                del self._saved[name]
+        for saved_id, view in list(self._saved.items()):
+            if saved_id == session_id or view.gave(messages):
+                del self._saved[saved_id]
                 return view
+        kept_plan = None
+        if session_id is not None:
+            kept_plan = self._kept_plan(session_id)
+
+        def read(message: Message) -> list[dict[str, Any]]:
+            return read_message(json_copy(message.to_dict()))
+
+        def write_bodies(changed: list[dict[str, Any]]) -> list[Message]:
+            return [Message.from_dict(body) for body in write(changed)]
+
         return WorkingView(
-            read=lambda message: read_message(json_copy(message.to_dict())),
-            write=lambda changed: [Message.from_dict(body) for body in write(changed)],
+            read=read,
+            write=write_bodies,
             make=Message.from_dict,
             key=_key_of,
             name=NAME,
-            kept_plan=self._kept_plan(session_id) if session_id is not None else None,
+            kept_plan=kept_plan,
             **self._options,
         )
 

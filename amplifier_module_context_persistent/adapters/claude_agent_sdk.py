@@ -66,24 +66,30 @@ class PersistentSessionStore(SessionStore):
         entries = [_checked(entry) for entry in listed(entries)]
         if not entries:
             return
-        facts = {_KEY: session.subpath or session.session_id} if _is_cut(session) else {}
+        facts: dict[str, str] = {}
+        if _is_cut(session):
+            facts[_KEY] = session.subpath or session.session_id
         groups = [read_entry(entry, **facts) for entry in entries]
-        messages = [part for group in groups for part in group]
+        messages = [message for group in groups for message in group]
 
         def decide(log: Log, ready: Sequence[Message]) -> HistoryChange:
-            left = iter(ready)  # the messages above, in a form that can be stored
-            new = _new_entries(log, entries, [list(islice(left, len(group))) for group in groups])
-            added = [part for one in new for part in one.parts]
+            """Return the messages to add; `ready` are those above, in a form that can be stored."""
+            remaining = iter(ready)
+            ready_groups = [list(islice(remaining, len(group))) for group in groups]
+            new = _new_entries(log, entries, ready_groups)
+            added = [message for new_entry in new for message in new_entry.parts]
             if added and not session.subpath:
-                summary = _fold(_last_summary(log, key), key, [one.entry for one in new])
+                summary = _fold(_last_summary(log, key), key, [new_entry.entry for new_entry in new])
                 added[-1] = marked(added[-1], NAME, **{_SUMMARY: summary})
             return HistoryChange(added=added)
 
         try:
-            await (await self._sessions.open(session)).change_history(decide, messages)
+            manager = await self._sessions.open(session)
+            await manager.change_history(decide, messages)
         except LogUnreadableError:  # another process deleted the session since it was opened, so begin it again
             await self._sessions.let_go(session)
-            await (await self._sessions.open(session)).change_history(decide, messages)
+            manager = await self._sessions.open(session)
+            await manager.change_history(decide, messages)
 
     async def load(self, key: SdkKey) -> list[SessionStoreEntry] | None:
         """Return all entries of a session, unchanged, or None if there are none."""
@@ -93,17 +99,17 @@ class PersistentSessionStore(SessionStore):
 
     async def list_sessions(self, project_key: str) -> list[SessionStoreListEntry]:
         """List the sessions of a project with the time of their last write. Sub-agents are left out."""
-        found = await self._sessions.main(project_key, _stored_key)
-        return [{"session_id": session_id, "mtime": _milliseconds(one.modified_s)} for session_id, one in found]
+        sessions = await self._sessions.main(project_key, _stored_key)
+        return [{"session_id": session_id, "mtime": _milliseconds(log.modified_s)} for session_id, log in sessions]
 
     async def list_session_summaries(self, project_key: str) -> list[SessionSummaryEntry]:
         """Return the SDK's summary of each session of a project."""
         summaries: list[SessionSummaryEntry] = []
-        for session_id, one in await self._sessions.main(project_key, _stored_key):
+        for session_id, log in await self._sessions.main(project_key, _stored_key):
             key: SdkKey = {"project_key": project_key, "session_id": session_id}
-            data = await self._sessions.read(one, partial(_last_summary, key=key))
+            data = await self._sessions.read(log, partial(_last_summary, key=key))
             if data is not None:
-                mtime = _milliseconds(one.modified_s)
+                mtime = _milliseconds(log.modified_s)
                 summaries.append({"session_id": session_id, "mtime": mtime, "data": data})
         return summaries
 

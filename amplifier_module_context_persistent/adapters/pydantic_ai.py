@@ -75,7 +75,8 @@ class PersistentConversationStore(ConversationStore):
 
     def tell(self, views: ViewOfHistory) -> None:
         """Tell a `ViewOfHistory` about each save, as long as it is in use."""
-        self._views = [*(known for known in self._views if known() is not None), ref(views)]
+        in_use = [reference for reference in self._views if reference() is not None]
+        self._views = [*in_use, ref(views)]
 
     async def read_record(self, conversation_id: str) -> ConversationRecord | None:
         """Return the record of a conversation, or None if there is none."""
@@ -277,10 +278,15 @@ class ViewOfHistory(AbstractCapability[Any]):
                 await view.keep_plan()
 
     def _take_out(self, conversation_id: str, messages: Sequence[ModelMessage]) -> WorkingView[Any] | None:
-        """Return the view that has most in common with a list, for one call only, or None if all are in use."""
-        own = [view for known, view in self._views if known == conversation_id]
-        best = max(own, key=lambda view: view.in_common(messages), default=None)
-        self._views = [one for one in self._views if one[1] is not best]
+        """Return the view of a conversation that has most in common with a list, or None if all are in use.
+
+        The view is removed from the free views, so that only one call uses it.
+        """
+        free = [view for view_conversation_id, view in self._views if view_conversation_id == conversation_id]
+        if not free:
+            return None
+        best = max(free, key=lambda view: view.in_common(messages))
+        self._views = [(view_conversation_id, view) for view_conversation_id, view in self._views if view is not best]
         return best
 
 
@@ -314,8 +320,12 @@ def _record_of(log: ReadableLog) -> ConversationRecord | None:
 
 def _record_in(messages: Sequence[Message]) -> ConversationRecord | None:
     """Return the record in the last message of a conversation, or None if it has none."""
-    value = mark_of(messages[-1]).get(_RECORD) if messages else None
-    return _records.validate_python(value) if value is not None else None
+    if not messages:
+        return None
+    record = mark_of(messages[-1]).get(_RECORD)
+    if record is None:
+        return None
+    return _records.validate_python(record)
 
 
 def _entry_of(group: Sequence[Message], body: Any) -> ConversationEntry | None:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import islice
+from operator import is_
 from typing import Any, Generic, TypeVar
 
 from ..forms.canonical import mark_of
@@ -97,24 +98,26 @@ class WorkingView(Generic[T]):
             await self.kept_plan.write(plan, self._named())
 
     def knows(self, message: T, *, itself: bool) -> bool:
-        """Return whether the log has a message. With `itself`, only the same object counts, else an equal one."""
+        """Return whether the log has a message; with `itself`, whether it has this very object."""
         if itself:
-            return any(one is message for one in reversed(self._taken))
+            return any(taken is message for taken in reversed(self._taken))
         return self._key(message) in self._keys
 
-    def gave(self, given: Sequence[T]) -> bool:
+    def gave(self, messages: Sequence[T]) -> bool:
         """Return whether a list begins with the message objects of the last view, so that the kit continues it."""
         sent = self._sent
-        return 0 < len(sent) <= len(given) and all(one is other for one, other in zip(sent, given, strict=False))
+        if not sent or len(sent) > len(messages):
+            return False
+        return all(map(is_, sent, messages))
 
-    def in_common(self, given: Sequence[T]) -> int:
+    def in_common(self, messages: Sequence[T]) -> int:
         """Return the number of messages at the start of a list that the log has at its start too."""
-        for number, (known, one) in enumerate(zip(self._taken, given, strict=False)):
-            if known is not one:
-                if self._keys[number] != self._key(one):
-                    return number
-                self._taken[number] = one
-        return min(len(self._taken), len(given))
+        for position, (taken, message) in enumerate(zip(self._taken, messages, strict=False)):
+            if taken is not message:
+                if self._keys[position] != self._key(message):
+                    return position
+                self._taken[position] = message
+        return min(len(self._taken), len(messages))
 
     async def _take(self, messages: Sequence[T]) -> None:
         """Add messages of the kit to the log."""

@@ -93,18 +93,20 @@ def write_answer(
     *,
     given: list[Message] | None = None,
 ) -> list[Message]:
-    """Return an answer's blocks and calls in the given form, in the order in which its provider gave them.
+    """Return an answer's blocks and calls in the form to write, in the order in which its provider gave them.
 
     Args:
         message: the answer.
-        form: the form that is written. The calls of an answer from another form are put at the end.
-        write_call: returns a call in this form, given its id and the call.
+        form: the form to write. The calls of an answer from another form are put at the end.
+        write_call: returns a call in this form; its arguments are the id and the call.
         write_block: returns a block in this form; None leaves it out.
-        given: the blocks of the answer; None for those in its content.
+        given: the blocks of the answer; None for the blocks of its content.
     """
     blocks = blocks_without_calls(message) if given is None else given
     calls = [{_CALL: write_call(call_id, call)} for call_id, call in given_calls(message).items()]
-    places = mark_of(message).get("calls_at") if form_of(message) == form else None
+    places = None
+    if form_of(message) == form:
+        places = mark_of(message).get("calls_at")
     written: list[Message] = []
     for block in in_places(blocks, calls, places):
         is_call = block.keys() == {_CALL}

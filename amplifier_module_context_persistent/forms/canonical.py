@@ -76,7 +76,7 @@ def id_text(value: Any) -> str:
 
 
 def without(value: Mapping[str, Any], *keys: str) -> Message:
-    """Return an object without the given keys, and without keys whose value is None."""
+    """Return an object without some keys, and without all keys whose value is None."""
     return {key: item for key, item in value.items() if key not in keys and item is not None}
 
 
@@ -230,10 +230,11 @@ def _object_in(arguments: str) -> Any:
 
 def parsed_calls(message: Message) -> Message:
     """Return a message with its calls in Amplifier's shape, with parsed arguments; itself if it has no calls."""
-    given = message.get("tool_calls")
-    if not isinstance(given, list) or not given:
+    calls = message.get("tool_calls")
+    if not isinstance(calls, list) or not calls:
         return message
-    return {**message, "tool_calls": [parsed_call(one) if isinstance(one, dict) else one for one in given]}
+    parsed = [parsed_call(call) if isinstance(call, dict) else call for call in calls]
+    return {**message, "tool_calls": parsed}
 
 
 def parsed_call(given: Message) -> Message:
@@ -286,7 +287,7 @@ def in_places(blocks: Sequence[Message], calls: Sequence[Message], places: Any) 
 
 
 def blocks_of(content: Any) -> list[Message]:
-    """Return content of any kind as blocks; a text becomes a block, None and "" become none.
+    """Return content of any kind as blocks; a text becomes a block, None and "" become no block.
 
     A single block becomes a list, nested lists are flattened, and other values become their JSON. `objects_in` refuses
     such values instead.
@@ -345,17 +346,25 @@ def usage_of(**counts: Any) -> dict[str, Any]:
 
 
 def total(*counts: Any) -> int | None:
-    """Return the sum of the values that are whole numbers; None if there are none."""
-    known = [count for count in counts if type(count) is int]
-    return sum(known) if known else None
+    """Return the sum of the whole numbers among some values, or None if no value is a whole number."""
+    numbers = [count for count in counts if type(count) is int]
+    if not numbers:
+        return None
+    return sum(numbers)
 
 
 # -- what is malformed -------------------------------------------------------------------------------------------------
 
 
-def refused(where: str, what: str, remedy: str) -> RecordError:
-    """Return the error about a malformed message: where it is, what is wrong, what to do."""
-    return RecordError(f"message{where}: {what}; {remedy}")
+def refused(where: str, problem: str, remedy: str) -> RecordError:
+    """Return the error for a malformed message.
+
+    Args:
+        where: the path of the malformed part in the message, such as `.content[0]`.
+        problem: what is wrong.
+        remedy: what the caller can do.
+    """
+    return RecordError(f"message{where}: {problem}; {remedy}")
 
 
 def call_id_in(block: Mapping[str, Any], key: str, where: str, *, of: str) -> str:

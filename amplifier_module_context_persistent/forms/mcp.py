@@ -113,7 +113,7 @@ def bare_content(content: Any) -> Any:
     """Return the content of a result without the keys that only this form needs to write it again, for importers."""
     if not isinstance(content, list):
         return content
-    return [without(block, *_KEPT) if not _KEPT.isdisjoint(block) else block for block in content]
+    return [block if _KEPT.isdisjoint(block) else without(block, *_KEPT) for block in content]
 
 
 def _link(block: Mapping[str, Any]) -> str:

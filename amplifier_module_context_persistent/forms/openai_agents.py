@@ -54,14 +54,18 @@ def key_of(item: Mapping[str, Any]) -> str:
 
 
 def _read(group: list[Item]) -> list[Message]:
+    """Read the items of one message. Items that would not be written back unchanged are kept beside the message."""
     items = [{key: value for key, value in item.items() if key != "metadata"} for item in group]
     try:
         messages = openai_responses.read(items)
     except (RecordError, AttributeError, TypeError, ValueError):
         messages = []
     if not can_be_stored(messages):
-        return with_body([for_people(f"[{kind_of(group[0]) or 'item'}]")], group, NAME)
-    return messages if _written(messages) == group else with_body(messages, group, NAME)
+        kind = kind_of(group[0]) or "item"
+        return with_body([for_people(f"[{kind}]")], group, NAME)
+    if _written(messages) != group:
+        return with_body(messages, group, NAME)
+    return messages
 
 
 def _written(messages: Sequence[Message]) -> list[Item]:

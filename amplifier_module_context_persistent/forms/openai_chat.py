@@ -95,20 +95,23 @@ def read_completion(completion: Mapping[str, Any]) -> list[Message]:
         RecordError: the completion has no choice with a message.
     """
     choices = completion.get("choices")
-    first = mapping(choices[0]) if isinstance(choices, list) and choices else {}
-    given = first.get("message")
-    if not isinstance(given, Mapping):
+    choice: Mapping[str, Any] = {}
+    if isinstance(choices, list) and choices:
+        choice = mapping(choices[0])
+    answer = choice.get("message")
+    if not isinstance(answer, Mapping):
         raise refused(".choices", "there is no choice with a message", "give a whole completion, not a chunk of one")
     facts = {
         "provider": "openai",
         "model": text(completion.get("model")),
-        "stop_reason": text(first.get("finish_reason")),
+        "stop_reason": text(choice.get("finish_reason")),
         "usage": usage(completion.get("usage")),
     }
-    read_answer = _read_one({"role": "assistant", **given})
-    metadata = {**metadata_of(read_answer), **{key: value for key, value in facts.items() if value}}
-    whole = {**read_answer, "metadata": metadata}
-    return [marked(whole, NAME, beside={**beside(whole), **without(completion, *_COMPLETION)})]
+    known_facts = {key: value for key, value in facts.items() if value}
+    message = _read_one({"role": "assistant", **answer})
+    message = {**message, "metadata": {**metadata_of(message), **known_facts}}
+    other_keys = without(completion, *_COMPLETION)
+    return [marked(message, NAME, beside={**beside(message), **other_keys})]
 
 
 _COMPLETION = ("object", "choices", "model", "usage", "created", "system_fingerprint", "service_tier")
@@ -219,7 +222,10 @@ def write(messages: Iterable[Message], *, exact: bool = False, reasoning: bool =
         reasoning: whether answers of this form keep the keys that compatible servers add: reasoning, and keys of calls
             such as signatures. OpenAI's own server refuses them.
     """
-    return [one for message in messages for one in _write_one(message, exact=exact, reasoning=reasoning)]
+    written: list[Message] = []
+    for message in messages:
+        written += _write_one(message, exact=exact, reasoning=reasoning)
+    return written
 
 
 def _is_own(message: Message) -> bool:

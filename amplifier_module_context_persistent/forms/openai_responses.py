@@ -86,16 +86,18 @@ _SAME = "same"
 # -- reading -----------------------------------------------------------------------------------------------------------
 
 
-def read(given: Iterable[Mapping[str, Any]]) -> list[Message]:
+def read(items: Iterable[Mapping[str, Any]]) -> list[Message]:
     """Read items; adjacent items of an answer become one message.
 
     Raises:
         RecordError: an item is malformed; the error says what is wrong.
     """
     messages: list[Message] = []
-    for of_answer, run in groupby(given, is_of_answer):
-        found = list(run)
-        messages += [_read_answer(found)] if of_answer else [_read_item(item) for item in found]
+    for is_answer, run in groupby(items, is_of_answer):
+        if is_answer:
+            messages.append(_read_answer(list(run)))
+        else:
+            messages += map(_read_item, run)
     return messages
 
 

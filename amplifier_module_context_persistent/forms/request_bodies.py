@@ -65,14 +65,17 @@ def to_anthropic(
     Raises:
         ValueError: an item is not a message, or no message can be sent.
     """
-    system, given = _system_and_talk(view, ANTHROPIC)
-    talk = _without_lines(given, lambda before, _: has_paused(before))
-    messages = _checked(anthropic.write(talk, goes_on=bool(talk) and has_paused(talk[-1])))
-    body = _given(system=system, messages=messages, tools=_defined(tools, anthropic_tools), max_tokens=max_tokens)
+    system, messages = _system_and_talk(view, ANTHROPIC)
+    messages = _without_lines(messages, lambda answer, _: has_paused(answer))
+    ends_paused = bool(messages) and has_paused(messages[-1])
+    written = _checked(anthropic.write(messages, goes_on=ends_paused))
+    body = _given(system=system, messages=written, tools=_defined(tools, anthropic_tools), max_tokens=max_tokens)
     if not cache:
         return body
-    passing = len(list(takewhile(is_ephemeral, reversed(talk))))
-    stable = len(anthropic.write(talk[: len(talk) - passing])) if passing else len(messages)
+    stable = len(written)
+    ephemeral_at_end = len(list(takewhile(is_ephemeral, reversed(messages))))
+    if ephemeral_at_end:
+        stable = len(anthropic.write(messages[:-ephemeral_at_end]))
     return _with_marks(body, stable)
 
 
@@ -161,13 +164,16 @@ def to_bedrock(view: View, *, tools: Tools | None = None, max_tokens: int | None
     Raises:
         ValueError: an item is not a message, or no message can be sent.
     """
-    system, talk = _system_and_talk(view, ANTHROPIC, bedrock.NAME)
-    return _given(
-        system=[{"text": system}] if system else None,
-        messages=_checked(bedrock.write(talk)),
-        toolConfig=_given(tools=_defined(tools, bedrock_tools)) or None,
-        inferenceConfig=_given(maxTokens=max_tokens) or None,
-    )
+    system, messages = _system_and_talk(view, ANTHROPIC, bedrock.NAME)
+    body: dict[str, Any] = {}
+    if system:
+        body["system"] = [{"text": system}]
+    body["messages"] = _checked(bedrock.write(messages))
+    if tools is not None:
+        body["toolConfig"] = {"tools": bedrock_tools(tools)}
+    if max_tokens is not None:
+        body["inferenceConfig"] = {"maxTokens": max_tokens}
+    return body
 
 
 def _given(**facts: Any) -> dict[str, Any]:
@@ -181,7 +187,7 @@ def _defined(tools: Tools | None, write: Callable[[Tools], list[Message]]) -> li
 
 
 def _system_and_talk(view: View, family: str, form: str = "") -> tuple[str | None, list[Message]]:
-    """Return the system text that a view begins with, and the messages after it.
+    """Return the system text that a view begins with, or None if it has none, and the messages after it.
 
     Args:
         view: the messages.
@@ -189,8 +195,9 @@ def _system_and_talk(view: View, family: str, form: str = "") -> tuple[str | Non
         form: the form of messages whose shape is ambiguous.
     """
     ordered = in_order(view, family, form)
-    texts = map(anthropic.system_text, takewhile(_instructs, ordered))
-    return "\n\n".join(filter(None, texts)) or None, list(dropwhile(_instructs, ordered))
+    texts = [anthropic.system_text(message) for message in takewhile(_instructs, ordered)]
+    system = "\n\n".join(filter(None, texts))
+    return system or None, list(dropwhile(_instructs, ordered))
 
 
 def in_order(messages: View, family: str, form: str = "") -> list[Message]:

@@ -118,10 +118,12 @@ def _chat_tool(tool: Mapping[str, Any]) -> Message:
 
 def _definition(tool: Mapping[str, Any]) -> _Definition | None:
     """Return the facts of a definition; None for a tool that a provider's server runs."""
-    found = _named(tool)
-    if found is None or text(tool.get("type")) not in ("", "function", "custom"):
+    definition = _named(tool)
+    if definition is None or text(tool.get("type")) not in ("", "function", "custom"):
         return None
-    return found if found.has_schema or found.description else None
+    if not definition.has_schema and not definition.description:
+        return None
+    return definition
 
 
 def _named(tool: Mapping[str, Any]) -> _Definition | None:

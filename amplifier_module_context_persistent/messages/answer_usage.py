@@ -21,10 +21,13 @@ def usage_of_message(message: Mapping[str, Any]) -> ReportedUsage | None:
         The usage; None if the message has none, or if no model wrote the message.
     """
     metadata = message.get("metadata")
-    metadata = metadata if isinstance(metadata, Mapping) else {}
-    provider, model = (_named(metadata, message, key) for key in ("provider", "model"))
-    usage = read_usage(metadata.get("usage") or message.get("usage"), provider=provider, model=model)
-    return None if model == NO_MODEL else usage
+    if not isinstance(metadata, Mapping):
+        metadata = {}
+    provider = _named(metadata, message, "provider")
+    model = _named(metadata, message, "model")
+    if model == NO_MODEL:
+        return None
+    return read_usage(metadata.get("usage") or message.get("usage"), provider=provider, model=model)
 
 
 def _named(metadata: Mapping[str, Any], message: Mapping[str, Any], key: str) -> str:

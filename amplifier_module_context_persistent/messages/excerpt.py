@@ -51,15 +51,18 @@ def excerpt(
     if not gaps:
         return text
     parts = {span: _piece(text, span, prose=prose) for span in spans}
-    gone = len(text) - sum(end - start for start, end in spans)
-    parts[gaps[0]] = elided_marker(gone, len(text), reference, brief=prose)
-    for before, gap in pairwise(gaps):
-        if prose and text[gap[0] - 1] != "\n" and text[gap[0]] != "\n":
-            parts[before[1], gap[0]] += " …"
+    elided_chars = len(text) - sum(end - start for start, end in spans)
+    parts[gaps[0]] = elided_marker(elided_chars, len(text), reference, brief=prose)
+    for gap_before, gap in pairwise(gaps):
+        gap_start, _ = gap
+        is_within_line = text[gap_start - 1] != "\n" and text[gap_start] != "\n"
+        if prose and is_within_line:
+            _, previous_end = gap_before
+            parts[previous_end, gap_start] += " …"
         else:
             parts[gap] = gap_mark(text, gap)
-    shorter = "\n".join(parts[span] for span in sorted(parts) if parts[span])
-    return shorter if len(shorter) < len(text) else text
+    shortened = "\n".join(parts[span] for span in sorted(parts) if parts[span])
+    return shortened if len(shortened) < len(text) else text
 
 
 def elided_marker(gone: int, of_chars: int, reference: str, *, brief: bool = False) -> str:
@@ -133,16 +136,18 @@ def _piece(text: str, span: Span, *, prose: bool) -> str:
         piece = piece.lstrip("\r\n")
     if end < len(text):
         piece = piece.rstrip("\r\n")
-    if not prose or (start == 0 and end == len(text)) or ("```" not in text and "~~~" not in text):
+    is_whole = start == 0 and end == len(text)
+    has_fence = "```" in text or "~~~" in text
+    if not prose or is_whole or not has_fence:
         return piece
-    before = open_fence(text[:start])
-    if before:
-        first, _, rest = piece.partition("\n")
-        piece = rest if _closes(first, before) else f"{before}\n{piece}"
-    after = open_fence(piece)
-    if after and end < len(text):
-        shown, _, last = piece.rpartition("\n")
-        piece = shown if _FENCE.match(last) else f"{piece}\n{after}"
+    fence_at_start = open_fence(text[:start])
+    if fence_at_start:
+        first_line, _, other_lines = piece.partition("\n")
+        piece = other_lines if _closes(first_line, fence_at_start) else f"{fence_at_start}\n{piece}"
+    fence_at_end = open_fence(piece)
+    if fence_at_end and end < len(text):
+        other_lines, _, last_line = piece.rpartition("\n")
+        piece = other_lines if _FENCE.match(last_line) else f"{piece}\n{fence_at_end}"
     return piece
 
 

@@ -67,13 +67,15 @@ def result_id_of(message: Mapping[str, Any]) -> str | None:
     if message.get("role") not in ("tool", "function"):
         return None
     call_id = message.get("tool_call_id")
-    return str(call_id) if call_id is not None and call_id != "" else ""
+    return "" if call_id is None else str(call_id)
 
 
 def texts_of(message: Message) -> list[str]:
     """Return the texts of a message that can be shortened: its content if that is a text, else its blocks' texts."""
     content = message.get("content")
-    return [content] if isinstance(content, str) else [text for _, text in text_places(content)]
+    if isinstance(content, str):
+        return [content]
+    return [text for _, text in text_places(content)]
 
 
 def text_places(content: Any) -> list[tuple[int, str]]:
@@ -147,7 +149,9 @@ def _call(call_id: str, call: Mapping[str, Any]) -> Call:
 def call_id_of(call: Mapping[str, Any]) -> str | None:
     """Return the id of a call in any form; None if the call has none."""
     call_id = call.get("id") or call.get("tool_call_id")
-    return str(call_id) if isinstance(call_id, str | int) and call_id else None
+    if not call_id or not isinstance(call_id, str | int):
+        return None
+    return str(call_id)
 
 
 def call_name_of(call: Mapping[str, Any]) -> str:
@@ -157,8 +161,10 @@ def call_name_of(call: Mapping[str, Any]) -> str:
 
 def given_name_of(call: Mapping[str, Any]) -> str:
     """Return the name of the tool as the call gives it; "" if the call has none."""
-    function = call.get("function")
-    name = call.get("tool") or call.get("name") or (function.get("name") if isinstance(function, dict) else None)
+    name = call.get("tool") or call.get("name")
+    if not name:
+        function = call.get("function")
+        name = function.get("name") if isinstance(function, dict) else None
     return name if isinstance(name, str) else ""
 
 

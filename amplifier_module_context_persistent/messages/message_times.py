@@ -28,12 +28,14 @@ def instant_of(text: str) -> datetime | None:
 
 
 def is_written_between(message: Mapping[str, Any], since_s: float | None, until_s: float | None) -> bool:
-    """Return whether a message was written at or after `since_s` and before `until_s`; False if its time is unknown.
+    """Return whether a message was written in a period, from `since_s` on and before `until_s`.
+
+    A message without a time is in no period, except if both ends are open.
 
     Args:
         message: the message.
-        since_s: seconds since 1970; None if the beginning is open.
-        until_s: seconds since 1970; None if the end is open. If both are None, the result is True for every message.
+        since_s: the beginning in seconds since 1970; None if the beginning is open.
+        until_s: the end in seconds since 1970; None if the end is open.
     """
     if since_s is None and until_s is None:
         return True
@@ -41,7 +43,9 @@ def is_written_between(message: Mapping[str, Any], since_s: float | None, until_
     if written is None:
         return False
     seconds = written.timestamp()
-    return (since_s is None or since_s <= seconds) and (until_s is None or seconds < until_s)
+    if since_s is not None and seconds < since_s:
+        return False
+    return until_s is None or seconds < until_s
 
 
 def seconds_between(start: datetime | None, end: datetime | None) -> float | None:

@@ -84,18 +84,21 @@ def is_human(message: Mapping[str, Any]) -> bool:
 def first_line(message: Mapping[str, Any]) -> str:
     """Return the first line that the author of a message wrote; a long line is cut and ends with three dots.
 
-    Text that programs added is ignored. If nothing else is there, the result is the name of the slash command, or else
-    the first line of the whole text. A line that ends with a colon is joined with the next one ("Implement the
+    Text that programs added is ignored. If the message has no other text, the result is the name of the slash command,
+    or else the first line of the whole text. A line that ends with a colon is joined with the next one ("Implement the
     following plan: # Refunds").
     """
     text = text_of(message)
     words = own_words(text) or command_named(text) or text
-    line, _, more = words.lstrip()[: 2 * _FIRST_LINE_CHARS].partition("\n")
+    beginning = words.lstrip()[: 2 * _FIRST_LINE_CHARS]
+    line, _, next_lines = beginning.partition("\n")
     line = line.rstrip()
     if line.endswith(":"):
-        next_line, _, _ = more.lstrip().partition("\n")
+        next_line, _, _ = next_lines.lstrip().partition("\n")
         line = f"{line} {next_line}".rstrip()
-    return line if len(line) <= _FIRST_LINE_CHARS else f"{line[: _FIRST_LINE_CHARS - 3].rstrip()}..."
+    if len(line) <= _FIRST_LINE_CHARS:
+        return line
+    return f"{line[: _FIRST_LINE_CHARS - 3].rstrip()}..."
 
 
 def bound_to(message: Mapping[str, Any]) -> str:
@@ -121,8 +124,10 @@ def recalled_from(message: Mapping[str, Any]) -> str:
 
 
 def hook_of(metadata: Mapping[str, Any]) -> str:
-    """Return the name of the hook that a message comes from; "" if it comes from none."""
-    return str(metadata.get("hook_name") or "unknown") if metadata.get("source") == "hook" else ""
+    """Return the name of the hook that added a message; "" for other messages."""
+    if metadata.get("source") != "hook":
+        return ""
+    return str(metadata.get("hook_name") or "unknown")
 
 
 def is_repair(message: Mapping[str, Any]) -> bool:
@@ -203,7 +208,9 @@ def metadata_of(message: Mapping[str, Any]) -> Mapping[str, Any]:
 def given_id(message: Mapping[str, Any]) -> str | None:
     """Return the message id in the metadata; None if there is none."""
     message_id = metadata_of(message).get("message_id")
-    return message_id if isinstance(message_id, str) and message_id else None
+    if not isinstance(message_id, str):
+        return None
+    return message_id or None
 
 
 def comes_from_a_log(message: Any) -> bool:

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass
+from operator import is_
 from typing import Any
 
 from ..tokens.counter import TokenCounter, count_message
@@ -96,9 +97,9 @@ def _listed_calls(message: Message) -> Any:
     return good
 
 
-def _are_same(items: list[Any], given: list[Any]) -> bool:
+def _are_same(calls: list[Any], listed: list[Any]) -> bool:
     """Return whether two lists have the same objects, not only equal ones."""
-    return len(items) == len(given) and all(one is other for one, other in zip(items, given, strict=True))
+    return len(calls) == len(listed) and all(map(is_, calls, listed))
 
 
 def _with_object(call: Message) -> Message:

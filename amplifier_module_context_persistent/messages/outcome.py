@@ -193,20 +193,20 @@ def _answers_no(given: Mapping[str, Any] | None, text: str) -> bool:
     return not any(_TELLS_ERROR.search(edge) for edge in (text[:_EDGE_CHARS], text[-_EDGE_CHARS:]))
 
 
-def _exit_code(given: Mapping[str, Any] | None, text: str) -> str:
-    """Return the exit code at the beginning or the end of a result, as text; "" if it gives none.
+def _exit_code(result: Mapping[str, Any] | None, text: str) -> str:
+    """Return the exit code at the beginning or the end of a result, as text; "" if it has none.
 
     Args:
-        given: the JSON object that the result is; None if it is none.
+        result: the result, if it is a JSON object; else None.
         text: the result's text.
     """
-    if given is not None:
-        return _exit_code_in(given)
-    found = _CODE.search(text[:_EDGE_CHARS])
-    if found is not None:
-        return found[1]
-    codes = _CODE.findall(text[-_EDGE_CHARS:])
-    return codes[-1] if codes else ""
+    if result is not None:
+        return _exit_code_in(result)
+    at_beginning = _CODE.search(text[:_EDGE_CHARS])
+    if at_beginning is not None:
+        return at_beginning[1]
+    at_end = _CODE.findall(text[-_EDGE_CHARS:])
+    return at_end[-1] if at_end else ""
 
 
 def _exit_code_in(given: Mapping[str, Any]) -> str:

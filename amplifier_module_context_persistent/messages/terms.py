@@ -135,12 +135,12 @@ class Terms:
 
 
 def _within(places: Iterable[Place], lines: tuple[Place, ...]) -> list[Place]:
-    """Return those of some places that are within one of the lines, which are sorted.
+    """Return the places that are within one of the lines, which are sorted.
 
-    Both are gone through once, in order: a plan asks this of many places.
+    Places and lines are walked once, in order, because a plan asks this about many places.
     """
-    found = list[Place]()
-    after = 0
+    within = list[Place]()
+    after = 0  # the position of the first line that begins after the place
     for place in sorted(places):
         while after < len(lines) and lines[after] <= place:
             after += 1
@@ -148,13 +148,13 @@ def _within(places: Iterable[Place], lines: tuple[Place, ...]) -> list[Place]:
         if after > 0:
             line_number, _, line_end = lines[after - 1]
             if line_number == number and line_end >= end:
-                found.append(place)
+                within.append(place)
                 continue
         if after < len(lines):  # a longer line that begins at the same character
             line_number, line_start, line_end = lines[after]
             if (line_number, line_start) == (number, start) and line_end >= end:
-                found.append(place)
-    return found
+                within.append(place)
+    return within
 
 
 NO_TERMS = Terms()

@@ -101,10 +101,9 @@ class ToolKinds:
         return ToolUse(kind, name, tuple(_paths(arguments, key or PATH_KEYS)))
 
 
-def same_file(one: str, other: str) -> bool:
+def same_file(path: str, other_path: str) -> bool:
     """Return whether two paths may name the same file: they are equal, or one ends with the other."""
-    short, long = sorted((one, other), key=len)
-    return short == long or long.endswith(f"/{short}")
+    return path == other_path or path.endswith(f"/{other_path}") or other_path.endswith(f"/{path}")
 
 
 def file_name(path: str) -> str:

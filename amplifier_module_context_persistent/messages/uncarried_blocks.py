@@ -36,9 +36,11 @@ def carried(block: Message, reference: str) -> Message:
 
 
 def original_of(block: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the block that a text block describes; the given block if it describes none."""
-    given = block.get(ORIGINAL)
-    return given if isinstance(given, Mapping) and block.get("type") == "text" else block
+    """Return the block that a text block describes; `block` itself if it describes none."""
+    original = block.get(ORIGINAL)
+    if block.get("type") == "text" and isinstance(original, Mapping):
+        return original
+    return block
 
 
 def _found_text(block: Mapping[str, Any]) -> str:

@@ -41,19 +41,21 @@ def find_in_base64(
         search: looks for secrets in a decoded text.
     """
     text = searched.text
-    found = list[Secret]()
-    done = 0
+    secrets = list[Secret]()
+    end_of_last_run = 0
     for start, end in words:
-        for long in _LONG.finditer(text, start, end):
-            run = _RUN.match(text, long.start()) if long.start() >= done else None
+        for long_part in _LONG.finditer(text, start, end):
+            if long_part.start() < end_of_last_run:
+                continue
+            run = _RUN.match(text, long_part.start())
             decoded = _text_of(run[0]) if run is not None else ""
             if run is None or not decoded:
                 continue
-            done = run.end()
-            secrets = search(decoded)
-            if secrets:
-                found.append(Secret(run.start(), run.end(), f"{secrets[0].kind} in base64"))
-    return found
+            end_of_last_run = run.end()
+            decoded_secrets = search(decoded)
+            if decoded_secrets:
+                secrets.append(Secret(run.start(), run.end(), f"{decoded_secrets[0].kind} in base64"))
+    return secrets
 
 
 def may_be_base64(word: str) -> bool:

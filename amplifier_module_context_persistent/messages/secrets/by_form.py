@@ -41,8 +41,9 @@ def odd_words(text: str) -> list[Span]:
 @lru_cache(_WORDS_KNOWN)
 def _is_ordinary(word: str) -> bool:
     """Return whether a long word contains nothing that is searched for in long words."""
-    begun = next(_begun(word, [(0, len(word))]), None)
-    return not (begun or _forms_within(word) or may_be_base64(word) or may_be_key(word) or may_be_wallet_key(word))
+    if next(_begun(word, [(0, len(word))]), None) is not None or _forms_within(word):
+        return False
+    return not (may_be_base64(word) or may_be_key(word) or may_be_wallet_key(word))
 
 
 def find_by_form(searched: SearchedText, words: Sequence[Span]) -> list[Secret]:
@@ -66,22 +67,23 @@ def find_by_form(searched: SearchedText, words: Sequence[Span]) -> list[Secret]:
 
 
 def _forms_with_spaces(text: str) -> list[Format]:
-    """Return the forms with spaces of which a text contains one of the hints."""
-    return [known for known in _WITH_SPACES if any(hint in text for hint in known.hints)]
+    """Return the forms with spaces that are possible in a text, because it contains one of their hints."""
+    return [form for form in _WITH_SPACES if any(hint in text for hint in form.hints)]
 
 
 def _forms_within(text: str) -> list[Format]:
     """Return the forms without a fixed beginning that occur in a text of long words."""
-    hinted = {known.kind: known for hint, known in _HINTS_IN_WORDS if hint in text}
-    return [known for known in hinted.values() if known.expression.search(text)]
+    hinted = {form.kind: form for hint, form in _HINTS_IN_WORDS if hint in text}
+    return [form for form in hinted.values() if form.expression.search(text)]
 
 
-def _by_expression(text: str, rows: list[Format]) -> list[Secret]:
-    found = []
-    for known in rows:
-        matches = known.expression.finditer(text)
-        found += [Secret(*match.span(), known.kind) for match in matches if not is_example(match[0])]
-    return found
+def _by_expression(text: str, forms: list[Format]) -> list[Secret]:
+    """Return the matches of forms in a text, without examples."""
+    secrets: list[Secret] = []
+    for form in forms:
+        matches = [match for match in form.expression.finditer(text) if not is_example(match[0])]
+        secrets += [Secret(match.start(), match.end(), form.kind) for match in matches]
+    return secrets
 
 
 def _begun(text: str, words: Sequence[Span]) -> Iterator[Secret]:
@@ -104,23 +106,30 @@ def _heads_in(heads: re.Pattern[str], text: str, start: int, end: int) -> Iterat
         yield head.start("head"), head["head"]
 
 
-def _at(text: str, at: int, rows: list[Format]) -> Secret | None:
+def _at(text: str, at: int, forms: list[Format]) -> Secret | None:
     """Return the secret that begins at a position; None if there is none."""
-    for known in rows:
-        if text.startswith(known.hints, at) and (match := known.expression.match(text, at)):
-            return Secret(at, match.end(), known.kind)
+    for form in forms:
+        if text.startswith(form.hints, at):
+            match = form.expression.match(text, at)
+            if match is not None:
+                return Secret(at, match.end(), form.kind)
     return None
 
 
 @cache
 def _heads() -> tuple[re.Pattern[str], dict[str, list[Format]]]:
-    """Return an expression for the first characters of all forms with a fixed beginning, and the forms by these."""
-    rows: dict[str, list[Format]] = {}
-    for known in TOKENS:
-        for head in sorted({hint[:HINT_CHARS] for hint in known.hints}) if known.leads else ():
-            rows.setdefault(head, []).append(known)
+    """Return an expression for the first characters of all forms with a fixed beginning.
+
+    The second value has the forms by these first characters.
+    """
+    forms: dict[str, list[Format]] = {}
+    for form in TOKENS:
+        if not form.leads:
+            continue
+        for head in sorted({hint[:HINT_CHARS] for hint in form.hints}):
+            forms.setdefault(head, []).append(form)
     by_letter: dict[str, list[str]] = {}
-    for head in sorted(rows):
+    for head in sorted(forms):
         by_letter.setdefault(head[0], []).append(re.escape(head[1:]))
-    several = "|".join(f"{re.escape(letter)}(?:{'|'.join(rest)})" for letter, rest in by_letter.items())
-    return re.compile(rf"[^A-Za-z0-9](?:(?<=\\)[nrt])??(?=(?P<head>{several}))"), rows
+    heads = "|".join(f"{re.escape(letter)}(?:{'|'.join(rests)})" for letter, rests in by_letter.items())
+    return re.compile(rf"[^A-Za-z0-9](?:(?<=\\)[nrt])??(?=(?P<head>{heads}))"), forms

@@ -199,6 +199,6 @@ def _is_password(text: str) -> bool:
         return False
     if names_technique(text) and len(text) < _LONG_CHARS:
         return False
-    return not (is_placeholder(text) or is_template(text) or is_example(text)) and (
-        _KEY_IN_BASE64.fullmatch(text) is not None or _OF_ADDRESS.match(text) is None
-    )
+    if is_placeholder(text) or is_template(text) or is_example(text):
+        return False
+    return _KEY_IN_BASE64.fullmatch(text) is not None or _OF_ADDRESS.match(text) is None

@@ -73,13 +73,14 @@ def find_compared(searched: SearchedText) -> list[Secret]:
     return found + _repeated(text, found)
 
 
-def _repeated(text: str, found: list[Secret]) -> list[Secret]:
-    """Find the other places of the found values in a text."""
-    kinds = {text[one.start : one.end]: one.kind for one in found[:_MOST_REPEATED]}
+def _repeated(text: str, secrets: list[Secret]) -> list[Secret]:
+    """Find the other places of the values of some secrets in a text."""
+    kinds = {text[secret.start : secret.end]: secret.kind for secret in secrets[:_MOST_REPEATED]}
     if not kinds:
         return []
-    several = re.compile(rf"(?<![\w-])(?:{'|'.join(map(re.escape, kinds))})(?![\w-])")
-    return [Secret(*match.span(), kinds[match[0]]) for match in several.finditer(text)]
+    values = "|".join(map(re.escape, kinds))
+    expression = re.compile(rf"(?<![\w-])(?:{values})(?![\w-])")
+    return [Secret(match.start(), match.end(), kinds[match[0]]) for match in expression.finditer(text)]
 
 
 def _around(text: str, at: int) -> list[Secret]:

@@ -122,7 +122,15 @@ def near_value(text: str, first: int, end: int, name: str) -> Iterator[Secret]:
 
 
 def _is_cut(text: str, start: int, stop: int, span: tuple[int, int]) -> bool:
-    """Return whether a word goes on before or after the part of the text that is near a name."""
+    """Return whether a word continues outside of the part of a text that is near a name.
+
+    Args:
+        text: the whole text.
+        start: where the part begins.
+        stop: where the part ends.
+        span: where the word begins and ends within the part.
+    """
     begins, ends = span
-    is_begun = begins == start and start > 0 and not text[start - 1].isspace()
-    return is_begun or (ends == stop and stop < len(text) and not text[stop].isspace())
+    if begins == start and start > 0 and not text[start - 1].isspace():
+        return True
+    return ends == stop and stop < len(text) and not text[stop].isspace()

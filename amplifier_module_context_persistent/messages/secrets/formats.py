@@ -80,7 +80,7 @@ def _expression_of(form: str) -> str:
     parts = list[str]()
     done = 0
     for field in _FIELD.finditer(form):
-        letters, least, comma, most = field[1], field[2], field[3], field[4]
+        letters, least, comma, most = field.groups()
         has_exact_length = not comma
         count = f"{{{least}}}" if has_exact_length else f"{{{least},{most or MOST_CHARS}}}"
         parts.append(re.escape(form[done : field.start()]))
@@ -95,8 +95,11 @@ def _expression_of(form: str) -> str:
 
 def _hint_of(form: str) -> str:
     """Return the fixed text at the beginning of a form or, if that is short, the longest fixed text within it."""
-    texts = _FIELD.split(form)[::5]
-    return texts[0] if len(texts[0]) >= HINT_CHARS else max(texts, key=len)
+    fixed_texts = _FIELD.split(form)[::5]
+    beginning = fixed_texts[0]
+    if len(beginning) >= HINT_CHARS:
+        return beginning
+    return max(fixed_texts, key=len)
 
 
 def _row(kind: str, forms: str, source: str, seen: str = _SEEN) -> Format:

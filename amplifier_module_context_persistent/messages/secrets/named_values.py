@@ -406,20 +406,16 @@ def _is_secret(value: _Value, likelihood: Likelihood) -> bool:
 
 def _says_nothing(value: _Value) -> bool:
     """Return whether a value is never a secret: a placeholder, template, example, state, count, or word of its name."""
-    text = value.text
-    return (
-        not text.strip()
-        or _POINTER.fullmatch(text) is not None
-        or is_placeholder(text)
-        or is_template(text)
-        or is_state(text)
-        or is_name_of_entry(text, value.name)
-        or is_label(text, value.name)
-        or is_permission(value.name, text)
-        or is_example(text)
-        or is_word_of(text, value.name)
-        or (value.name.lower().endswith("pass") and is_count(text))
-    )
+    text, name = value.text, value.name
+    if not text.strip() or _POINTER.fullmatch(text) is not None:
+        return True
+    if is_placeholder(text) or is_template(text) or is_state(text):
+        return True
+    if is_name_of_entry(text, name) or is_label(text, name) or is_permission(name, text):
+        return True
+    if is_example(text) or is_word_of(text, name):
+        return True
+    return name.lower().endswith("pass") and is_count(text)
 
 
 def _is_quoted_secret(value: _Value) -> bool:

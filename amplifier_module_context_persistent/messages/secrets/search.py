@@ -95,16 +95,22 @@ def search(text: str, own: OwnForms | None = None) -> list[Secret]:
             searched = _without(searched, new, found)
     if not _ENCODED.fullmatch(text):
         for look in (_by_place, *_BY_LABEL, partial(find_by_service, words=words)):
-            if new := [one for one in look(searched) if not is_reference(searched.text, one)]:
+            new = [secret for secret in look(searched) if not is_reference(searched.text, secret)]
+            if new:
                 searched = _without(searched, new, found)
     return [_with_padding(text, secret) for secret in merged(found)]
 
 
 def _without(searched: SearchedText, new: list[Secret], found: list[Secret]) -> SearchedText:
-    """Return a text with new secrets, and the rest of their broken lines, hidden; add them to what was found."""
-    new += [rest for one in new for rest in wrapped_rest(searched.text, one)]
-    found += new
-    return searched.with_hidden(new)
+    """Return a text in which new secrets are hidden. They are added to `found`.
+
+    If a secret's line is broken, the rest of it on the next lines is hidden and added too.
+    """
+    with_rests = list(new)
+    for secret in new:
+        with_rests += wrapped_rest(searched.text, secret)
+    found += with_rests
+    return searched.with_hidden(with_rests)
 
 
 def _with_padding(text: str, secret: Secret) -> Secret:
@@ -128,11 +134,11 @@ def search_forms(text: str) -> list[Secret]:
 
 
 def _certain(words: list[tuple[int, int]], search: Callable[[str], list[Secret]]) -> tuple[Look, ...]:
-    """Return the searches that judge a secret by itself.
+    """Return the searches for secrets that need no name beside them.
 
     Args:
         words: the places of the text's odd words.
-        search: searches what a part of the text decodes to.
+        search: searches the decoded text of a part.
     """
     return (
         partial(find_in_hex_dumps, search=search),

@@ -44,9 +44,11 @@ def find_wallet_keys(searched: SearchedText, words: Sequence[tuple[int, int]]) -
         searched: any text.
         words: the places of its long words.
     """
-    text = searched.text
-    runs = [run for start, end in words for run in _RUN.finditer(text, start, end)]
-    return [Secret(*run.span(), "private key of a wallet") for run in runs if is_wallet_key(run[0])]
+    secrets: list[Secret] = []
+    for start, end in words:
+        keys = [run for run in _RUN.finditer(searched.text, start, end) if is_wallet_key(run[0])]
+        secrets += [Secret(key.start(), key.end(), "private key of a wallet") for key in keys]
+    return secrets
 
 
 def is_wallet_key(run: str) -> bool:

@@ -32,15 +32,18 @@ def wrapped_rest(text: str, secret: Secret) -> list[Secret]:
 
 def _unquoted_rest(text: str, secret: Secret, width: int) -> list[Secret]:
     """Return the lines that continue a secret whose line has a terminal's width."""
-    found = list[Secret]()
-    end, line_chars = secret.end, width
-    while line_chars == width >= _LEAST_WIDTH and len(found) < _MOST_LINES:
-        rest = _REST.match(text, end)
-        if rest is None or len(rest["secret"]) > width or not _goes_on(rest["secret"]):
+    rests = list[Secret]()
+    end = secret.end
+    line_chars = width
+    while line_chars == width >= _LEAST_WIDTH and len(rests) < _MOST_LINES:
+        line = _REST.match(text, end)
+        if line is None or len(line["secret"]) > width or not _goes_on(line["secret"]):
             break
-        found.append(Secret(*rest.span("secret"), secret.kind))
-        end, line_chars = rest.end(), len(rest["secret"])
-    return found
+        start, stop = line.span("secret")
+        rests.append(Secret(start, stop, secret.kind))
+        end = line.end()
+        line_chars = len(line["secret"])
+    return rests
 
 
 def _goes_on(line: str) -> bool:
