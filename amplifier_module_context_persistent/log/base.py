@@ -218,6 +218,28 @@ def damaged_frames(log: ReadableLog) -> list[FrameDamage]:
     return log.damaged_frames() if isinstance(log, ChecksFrames) else []
 
 
+@runtime_checkable
+class CountsLeftover(Protocol):
+    """A log in a database, whose table of lines may have rows under the log's id that are not lines of the log."""
+
+    def leftover_lines(self) -> int:
+        """Count these rows.
+
+        Raises:
+            LogUnreadableError: the storage cannot be queried.
+        """
+        ...
+
+
+def leftover_lines(log: ReadableLog) -> int:
+    """Count the rows under a log's id that are not lines of the log; 0 for a log in a file.
+
+    Raises:
+        LogUnreadableError: the storage cannot be queried.
+    """
+    return log.leftover_lines() if isinstance(log, CountsLeftover) else 0
+
+
 class Snapshots(Protocol):
     """Keeps snapshots of scans, so that the next opening of a log need not read the whole file.
 

@@ -326,15 +326,16 @@ def keep_glances(storage: str, new: Sequence[tuple[str, int, str, int]]) -> None
     """
     with suppress(LogUnreadableError), asking(storage, TIMEOUT_S, of_primary=True) as (connection, location):
         layout = layout_of(connection)
+        row_of_text = f"record.log_id = log.log_id {layout.same_generation} and record.at = new.at"
         has_row = ""
         if connection.has(ARCHIVE):  # type: ignore[attr-defined]  # of DeadlineConnection
             has_row = f"""where log.archived = 0 or new.at < 0 or exists (
-                select from {location.schema}.record where record.log_id = log.log_id and record.at = new.at)"""
+                select from {location.schema}.record where {row_of_text})"""
         statement = f"""
             insert into {location.schema}.glance (log_id, size, told, line)
             select log.log_id, log.size, new.told, (
                        select seq from {location.schema}.record
-                        where record.log_id = log.log_id and record.at = new.at order by seq limit 1)
+                        where {row_of_text} order by seq limit 1)
               from unnest(%s::{layout.name_type}[], %s::bigint[], %s::text[], %s::bigint[]) as new (key, size, told, at)
               join {location.schema}.log on log.{layout.name_column} = new.key and log.size = new.size {has_row}
                 on conflict (log_id) do update set size = excluded.size, told = excluded.told, line = excluded.line

@@ -148,7 +148,7 @@ class NewStoredLog:
             of: the end of the replaced log. The caller must have locked the replaced log's row in this transaction.
             name: the name that the new log gets.
         """
-        rows.delete(self.connection, self.location.schema, of.key)
+        rows.delete(self.connection, self.location.schema, of.key, successor=self._key)
         if not layout_of(self.connection).has_derived_ids:
             self._key = LogKey(self._made.log_id, of.generation + 1)
         rows.rename(self.connection, self.location.schema, self._made, name, self._key)

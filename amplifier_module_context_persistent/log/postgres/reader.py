@@ -308,6 +308,10 @@ class PostgresReader:
         """Return the damage of the archived frames that were read so far."""
         return self.stored.damage()
 
+    def leftover_lines(self) -> int:
+        """Count the rows under the log's id that are not lines of the log (`rows.count_leftover`)."""
+        return self._ask(lambda connection: rows.count_leftover(connection, self.location.schema, self.location.name))
+
     def find_bytes(self, ordinals: Sequence[int], needle: bytes, *, ignores_case: bool) -> set[int]:
         """Let the server search some records, and return those whose lines may contain the bytes."""
         return self.bytes.find(self.index, ordinals, needle, ignores_case=ignores_case)

@@ -195,11 +195,45 @@ def create(
     return Head(*row) if row else None
 
 
-def delete(connection: Connection, schema: str, key: LogKey) -> None:
-    """Delete a log's row and its lines."""
+def delete(connection: Connection, schema: str, key: LogKey, *, successor: LogKey | None = None) -> None:
+    """Delete a log's row, its lines, and lines that an earlier log under its id left (`count_leftover`).
+
+    The lines go first: with row-level security a role sees them only as long as it sees the log's row.
+
+    Args:
+        connection: the connection, in a transaction.
+        schema: the tables' schema.
+        key: the log.
+        successor: the log that takes its place; its lines stay.
+    """
+    others = [""]
+    values: dict[str, Any] = key._asdict()
+    if successor is not None and successor.log_id == key.log_id:
+        others = [" and generation < %(kept)s", " and generation > %(kept)s"]  # each is a range of the index
+        values["kept"] = successor.generation
+    for condition in others:
+        connection.execute(f"delete from {schema}.record where log_id = %(log_id)s{condition}".encode(), values)
     of_row = "log_id = %(log_id)s and generation = %(generation)s"
-    for table, rows_of_log in (("log", of_row), ("record", layout_of(connection).of_log)):
-        connection.execute(f"delete from {schema}.{table} where {rows_of_log}".encode(), key._asdict())
+    connection.execute(f"delete from {schema}.log where {of_row}".encode(), values)
+
+
+def count_leftover(connection: Connection, schema: str, name: str) -> int:
+    """Count the rows of `record` under a log's id that are not lines of the log; 0 if there is no such log.
+
+    They have a number beyond the log's end, or the generation of an earlier log of this name. No transaction of this
+    package leaves any. They are left if somebody deletes the row of a log without its lines, or restores one table.
+    """
+    layout = layout_of(connection)
+    conditions = [f"record.seq >= log.head {layout.same_generation}"]
+    if layout.has_derived_ids:
+        conditions += ["record.generation < log.generation", "record.generation > log.generation"]
+    counts = [
+        f"(select pg_catalog.count(*) from {schema}.record where record.log_id = log.log_id and {condition})"
+        for condition in conditions
+    ]
+    statement = f"select {' + '.join(counts)} from {schema}.log where {layout.name_column} = %s"
+    row = connection.execute(statement.encode(), [layout.key_of(name)]).fetchone()
+    return int(row[0]) if row else 0
 
 
 def rename(connection: Connection, schema: str, made: LogKey, name: str, key: LogKey) -> None:

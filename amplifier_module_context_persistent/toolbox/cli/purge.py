@@ -439,6 +439,7 @@ def _fates(counts: PurgeCounts) -> Sequence[tuple[int, str, str]]:
         (counts.unreadable_removed, "unreadable piece", "removed or redacted"),
         (counts.torn_bytes, "byte", "of a torn tail removed"),
         (counts.saved_tails, "saved torn tail", "removed"),
+        (counts.leftover_lines, "row", "that an earlier session of this name left in the table removed"),
         (counts.tails_matching, "torn tail", "kept although it matches; --torn removes it"),
         (counts.names_matching, "message", "with it in an id, a name or a key, which stay; only delete removes them"),
         (counts.messages_kept, "message", "kept"),

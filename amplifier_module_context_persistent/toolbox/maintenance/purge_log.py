@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, cast
 
 from ...errors import PurgeError
 from ...log.append_lock import AppendLock
-from ...log.base import ReadableLog
+from ...log.base import ReadableLog, leftover_lines
 from ...log.database_location import stored_name
 from ...log.filesystem import FileSystem, open_regular
 from ...log.open_reader import file_reader, open_reader
@@ -195,9 +195,10 @@ def _follow(reader: ReadableLog) -> None:
 
 
 def _count_beside(reader: ReadableLog, purge: Purge, counts: PurgeCounts) -> None:
-    """Count the log's bytes, and its torn tails as far as the purge affects them."""
+    """Count the log's bytes; its torn tails as far as the purge affects them; rows that an earlier log left."""
     counts.bytes_before, file = reader.describe().size_bytes, file_reader(reader)
     if file is None:
+        counts.leftover_lines = 0 if purge.is_torn_only else leftover_lines(reader)
         return
     tails = saved_tails(file.path)
     if purge.torn:

@@ -67,13 +67,19 @@ class PurgeCounts:
     names_matching: int = 0
     """The number of messages with text to be redacted in an id, a name or a key; these stay unchanged."""
     bytes_before: int = 0
+    leftover_lines: int = 0
+    """The number of rows in a database that an earlier log of this name left; each purge of messages removes them."""
 
     @property
     def is_nothing(self) -> bool:
         """Whether there is nothing to remove."""
         gone = self.messages_removed + self.messages_redacted + self.unreadable_removed + self.torn_bytes
-        return not (gone + self.saved_tails + self.controls_removed + self.controls_redacted)
+        gone += self.saved_tails + self.controls_removed + self.controls_redacted
+        return not (gone + self.leftover_lines)
 
     def to_record(self) -> dict[str, int]:
-        """Return the counts by name."""
-        return dataclasses.asdict(self)
+        """Return the counts by name; `leftover_lines` only if there are some."""
+        counts = dataclasses.asdict(self)
+        if not self.leftover_lines:
+            del counts["leftover_lines"]
+        return counts

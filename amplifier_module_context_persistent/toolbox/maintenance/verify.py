@@ -17,7 +17,7 @@ from typing import Any
 
 from ...errors import LogError
 from ...log.append_lock import AppendLock
-from ...log.base import ReadableLog, damaged_frames
+from ...log.base import ReadableLog, damaged_frames, leftover_lines
 from ...log.filesystem import FileSystem
 from ...log.index import ASSISTANT, TOOL
 from ...log.open_reader import file_reader, open_reader
@@ -49,6 +49,7 @@ ADVICE = {
     "archive_frame": "all other frames are read; put a backup in its place, or go on with a fork of what can be read",
     "archive_index": "nothing is lost: frames are read without it; archive --undo, then archive it again",
     "columns": "somebody changed the table: copy the log to a file, and that file to another name or database",
+    "leftover": "nothing of this log is lost; whatever left them, each purge of the session, and delete, removes them",
     "mode": "others may read it; make it private with chmod 600",
 }
 """What to do about each kind of finding."""
@@ -145,6 +146,7 @@ def verify_log(path: str, *, files: FileSystem | None = None) -> Report:
             report.damage += [Finding("archive_frame", one.detail, one.line, one.offset) for one in lost]
             if not lost:
                 report.damage += _columns(reader, path, files)
+            report.damage += _leftover(reader)
         return report
     finally:
         reader.close()
@@ -214,6 +216,13 @@ def _columns(reader: ReadableLog, path: str, files: FileSystem | None) -> Iterat
                 return
     finally:
         by_columns.close()
+
+
+def _leftover(reader: ReadableLog) -> Iterator[Finding]:
+    """Yield a finding if a database has rows under the log's id that are not lines of the log."""
+    count = leftover_lines(reader)
+    if count:
+        yield Finding("leftover", f"the table has {count:,} more rows under its id, which are no lines of this log")
 
 
 def _unmatched(reader: ReadableLog) -> Iterator[Finding]:
