@@ -102,11 +102,11 @@ def test_what_is_no_secret_stays(text: str) -> None:
     assert redact_text(text) == text
 
 
+SIGNS = st.text(st.characters(exclude_categories=["L", "N"]))
+"""Texts that name no secret and are none. Other texts may be: Hypothesis also draws constants of our own modules."""
 JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(),
-    lambda inner: (
-        st.lists(inner) | st.dictionaries(st.sampled_from(["token", "Password", "a", "b"]) | st.text(), inner)
-    ),
+    st.none() | st.booleans() | st.integers() | SIGNS,
+    lambda inner: st.lists(inner) | st.dictionaries(st.sampled_from(["token", "Password", "a", "b"]) | SIGNS, inner),
     max_leaves=20,
 )
 
