@@ -33,6 +33,8 @@ def copy_id(message: Mapping[str, Any]) -> str:
 
 
 def said_in(message: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return what every copy of a message keeps: its text, and the ids, names and arguments of its calls."""
-    asked = (part for call in calls_of(message) for part in (call.id, call.asks.hex()))
-    return (text_of(message).strip(), *asked)
+    """Return the parts of a message that all its copies have: the text, and ids, names and arguments of calls."""
+    parts = [text_of(message).strip()]
+    for call in calls_of(message):
+        parts += (call.id, call.asks.hex())
+    return tuple(parts)

@@ -105,11 +105,12 @@ def _told(added: FigureRows) -> bytes:
     return zlib.compress(orjson.dumps({"is_fork": added.is_fork, "rows": rows}), 1)
 
 
-def _read(told: bytes) -> FigureRows | None:
+def _read(stored: bytes) -> FigureRows | None:
     """Decode stored figures, or return None if another program wrote them."""
     with suppress(ValueError, KeyError, TypeError, zlib.error):
-        given = orjson.loads(zlib.decompress(told))
-        return FigureRows(
-            [(name, tuple(row)) for name in TABLES for row in given["rows"][name]], bool(given["is_fork"])
-        )
+        record = orjson.loads(zlib.decompress(stored))
+        rows = []
+        for name in TABLES:
+            rows += [(name, tuple(row)) for row in record["rows"][name]]
+        return FigureRows(rows, bool(record["is_fork"]))
     return None

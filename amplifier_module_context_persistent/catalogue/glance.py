@@ -78,24 +78,37 @@ class Glance:
 def told_of(glance: dict[str, Any], line: tuple[int, int, int]) -> str:
     """Encode a glance with a checksum, because a flipped bit in the file would give wrong figures.
 
+    Args:
+        glance: the fields of the glance.
+        line: the offset, length and checksum of its first line in the log; zeros if there is none.
+
     Raises:
         TypeError: a text has half of a surrogate pair.
     """
-    said = {"glance": glance, "line": line, "version": _VERSION}
-    return orjson.dumps({**said, "crc32": crc32(orjson.dumps(said))}).decode()
+    checked = {"glance": glance, "line": line, "version": _VERSION}
+    return orjson.dumps({**checked, "crc32": crc32(orjson.dumps(checked))}).decode()
 
 
 def glance_told(told: str, read: Callable[[int, int], bytes]) -> Glance | None:
-    """Decode a stored glance and read its first line.
+    """Decode a stored glance and read its first line from the log.
 
-    Return None if that line changed, or if another program wrote the glance.
+    Args:
+        told: the result of `told_of`.
+        read: reads the log's bytes, from an offset and of a length.
+
+    Returns:
+        The glance; None if the first line changed in the log, or if another program wrote the glance.
     """
     try:
-        known, (offset, length, check) = _read_told(told)
+        glance, (offset, length, checksum) = _read_told(told)
         if not length:
-            return known
-        content = read(offset, length) if 0 <= offset < offset + length <= known.size_bytes else b""
-        return replace(known, first_line=said_first(decode(content))) if crc32(content) == check else None
+            return glance
+        content = b""
+        if 0 <= offset < offset + length <= glance.size_bytes:
+            content = read(offset, length)
+        if crc32(content) != checksum:
+            return None
+        return replace(glance, first_line=said_first(decode(content)))
     except (ValueError, KeyError, TypeError):
         return None
 
@@ -106,15 +119,17 @@ def _read_told(told: str) -> tuple[Glance, tuple[int, int, int]]:
     Raises:
         ValueError, KeyError, TypeError: the glance was altered, or another program or an earlier version wrote it.
     """
-    given = orjson.loads(told)
-    said = {"glance": given["glance"], "line": given["line"], "version": _VERSION}
-    if given["version"] != _VERSION or given["crc32"] != crc32(orjson.dumps(said)):
+    record = orjson.loads(told)
+    facts = record["glance"]
+    checked = {"glance": facts, "line": record["line"], "version": _VERSION}
+    if record["version"] != _VERSION or record["crc32"] != crc32(orjson.dumps(checked)):
         raise ValueError("it is of another version, or its checksum is another one")
-    asked = LastRequest(**given["glance"]["last_request"])  # an earlier version did not keep it
-    known, (offset, length, check) = Glance(**{**given["glance"], "last_request": asked}), given["line"]
-    _check_fields(asked)
-    _check_fields(known)
-    return known, (offset, length, check)
+    last_request = LastRequest(**facts["last_request"])  # an earlier version did not keep it
+    glance = Glance(**{**facts, "last_request": last_request})
+    offset, length, checksum = record["line"]
+    _check_fields(last_request)
+    _check_fields(glance)
+    return glance, (offset, length, checksum)
 
 
 def _check_fields(known: Glance | LastRequest) -> None:

@@ -124,12 +124,21 @@ class CatalogueSnapshots:
             logger.info("%s: no snapshot is written: %s", path, error)
 
 
-def _is_beginning(known: LogCoverage, log: FileHandle, now: Stamp) -> bool:
-    """Return whether a snapshot covers the start of a log: the file is unchanged, or it has only grown."""
-    was, end = known.stamp, known.end_offset
-    if was != now and ((was.device, was.inode) != (now.device, now.inode) or was.size_bytes == now.size_bytes):
-        return False
-    return 0 < end <= now.size_bytes and log.before(end, len(known.tail)) == known.tail
+def _is_beginning(covered: LogCoverage, log: FileHandle, stamp: Stamp) -> bool:
+    """Return whether a snapshot covers the start of a log: the file is unchanged, or it has only grown.
+
+    Args:
+        covered: the part of the log that the snapshot covers.
+        log: the log.
+        stamp: the stamp of the log's file.
+    """
+    if covered.stamp != stamp:
+        is_same_file = (covered.stamp.device, covered.stamp.inode) == (stamp.device, stamp.inode)
+        has_same_size = covered.stamp.size_bytes == stamp.size_bytes
+        if not is_same_file or has_same_size:
+            return False
+    end = covered.end_offset
+    return 0 < end <= stamp.size_bytes and log.before(end, len(covered.tail)) == covered.tail
 
 
 def _content(connection: sqlite3.Connection, name: str, number: int, check: int | None = None) -> bytes:

@@ -223,10 +223,12 @@ def lacking(reader: LogReader, start: int, stamp: Stamp) -> Iterator[Batch]:
         yield read_batch(reader, ordinals, stamp)
 
 
-def still_known(reader: LogReader, known: KnownWords | None) -> KnownWords | None:
+def still_known(reader: LogReader, words: KnownWords | None) -> KnownWords | None:
     """Return the stored words of a log if the log still has the indexed bytes, else None.
 
     Raises:
         LogUnreadableError: the log cannot be read.
     """
-    return known if known is not None and known.covered.still_holds(reader) else None
+    if words is None or not words.covered.still_holds(reader):
+        return None
+    return words

@@ -293,11 +293,13 @@ def known_words(connection: sqlite3.Connection, name: str | None = None) -> dict
     Words that were altered are left out.
     """
     covered = covered_by_path(connection, RANKED, name)
-    return {
-        found: KnownWords(words, covered[found])
-        for found, words in ranked_words(connection, name).items()
-        if found in covered and words.segments and covered[found].end_offset == words.end_offset
-    }
+    known: dict[str, KnownWords] = {}
+    for log_name, words in ranked_words(connection, name).items():
+        if log_name not in covered or not words.segments:
+            continue
+        if covered[log_name].end_offset == words.end_offset:
+            known[log_name] = KnownWords(words, covered[log_name])
+    return known
 
 
 def _seed(mark: int, code: int, number: int) -> int:

@@ -85,12 +85,13 @@ class Glances:
         return known[name]
 
     def _of_stored(self, location: str) -> Glance | None:
+        """Return the glance of a log in a database, or None if none is stored."""
         storage, name = split_location(location)
-        known = self._stored.setdefault(storage, {})
-        if name not in known:
-            known |= self._asked(storage, name)
-        told, line = known.pop(name)
-        return glance_told(told, lambda _offset, _length: line)
+        stored = self._stored.setdefault(storage, {})
+        if name not in stored:
+            stored |= self._asked(storage, name)
+        told, first_line = stored.pop(name)
+        return glance_told(told, lambda _offset, _length: first_line)
 
     def _asked(self, storage: str, name: str) -> dict[str, tuple[str, bytes]]:
         """Read the stored glances of a log and of the logs expected after it."""

@@ -35,25 +35,27 @@ def take_glance(log: ReadableLog, counter: TokenCounter) -> tuple[Glance, int]:
     Raises:
         LogUnreadableError: its bytes changed.
     """
-    line, first = _first_line(log)
-    described, index, live = log.describe(), log.index, log.index.live
+    first_line, first_line_ordinal = _first_line(log)
+    description = log.describe()
+    index = log.index
+    positions = range(len(index.live))
     glance = Glance(
-        size_bytes=described.size_bytes,
-        messages=len(live),
-        hidden=len(index) - len(live),
+        size_bytes=description.size_bytes,
+        messages=len(index.live),
+        hidden=len(index) - len(index.live),
         tokens=_tokens(log, counter),
         damage=len(index.damage),
-        torn_bytes=described.torn_bytes,
+        torn_bytes=description.torn_bytes,
         open_calls=_open_calls(log),
-        first_line=line,
-        first_message=_time_near(log, range(len(live))),
-        last_message=_time_near(log, range(len(live) - 1, -1, -1)),
+        first_line=first_line,
+        first_message=_time_near(log, positions),
+        last_message=_time_near(log, positions[::-1]),
         model=_model(log),
         label=index.session.name,
         tags=" ".join(index.session.tags),
         last_request=last_request_of(log),
     )
-    return glance, first
+    return glance, first_line_ordinal
 
 
 def _tokens(log: ReadableLog, counter: TokenCounter) -> int:

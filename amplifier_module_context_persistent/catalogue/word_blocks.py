@@ -65,9 +65,19 @@ class FoundBlocks:
 
 
 def asked_of(pattern: Pattern | AllWords) -> list[list[str]]:
-    """Return alternatives of runs: a matching text has all runs of at least one alternative. [] if none are known."""
-    alternatives = [sorted(set().union(*map(_runs, texts)))[:_MOST_ASKED] for texts in pattern.literals]
-    return alternatives if all(alternatives) else []
+    """Return alternatives of runs: a matching text has all runs of at least one alternative.
+
+    Return [] if the pattern has an alternative without runs, because then any text may match.
+    """
+    alternatives = []
+    for texts in pattern.literals:
+        runs: set[str] = set()
+        for text in texts:
+            runs.update(_runs(text))
+        if not runs:
+            return []
+        alternatives.append(sorted(runs)[:_MOST_ASKED])
+    return alternatives
 
 
 def find_blocks(
@@ -220,14 +230,15 @@ def take_in(
     if begins:
         forget_words(connection, name)
     session = session_id(connection, name)
-    words = {found: words for found, _, words in _sound_words(connection, session)}.get(session)
+    words_by_session = {number: words for number, _, words in _sound_words(connection, session)}
+    words = words_by_session.get(session)
     if words is None and begins:
         words = _Words(int.from_bytes(os.urandom(6)), 0, 0)
     elif words is None or seen is None or words.end_offset != seen.end_offset:
         raise DamagedError("the words of a session were altered")
     if block is not None:
-        for part, made in enumerate(filters_of(block.text)):
-            row = Row(block.first_offset, block.last_offset, made)
+        for part, bits in enumerate(filters_of(block.text)):
+            row = Row(block.first_offset, block.last_offset, bits)
             row_id = session * _BLOCKS_OF_SESSION + words.blocks
             check = _check_of_row(words.mark, part, words.blocks, row)
             query = f"INSERT INTO {FILTER_TABLES[part]} ({_ROW}) VALUES (?, ?, ?, ?, ?)"

@@ -108,6 +108,8 @@ def _renamed(source: Mapping[str, Any], aliases: Mapping[str, str]) -> dict[str,
 
 
 def nearest_key(key: str, options: Mapping[str, Any]) -> str:
-    """Return the end of a message about an unknown key: the most similar known key, or "" if there is none."""
-    near = difflib.get_close_matches(str(key), [*options, *ALIASES, "persistence"], n=1)
-    return f"; did you mean {near[0]!r}?" if near else ""
+    """Return the end of a message about an unknown key: the most similar known key, or "" if no key is similar."""
+    similar = difflib.get_close_matches(str(key), [*options, *ALIASES, "persistence"], n=1)
+    if not similar:
+        return ""
+    return f"; did you mean {similar[0]!r}?"

@@ -25,8 +25,13 @@ def either_form(text: str) -> str:
 
 def common_parts(word: str) -> list[str]:
     """Return the parts of a word that are equal in the composed and the decomposed form."""
-    marked = "".join(char if len(forms_of(char)) == 1 else "\n" for char in normalize("NFC", word))
-    return [part for part in marked.split("\n") if part]
+    parts = [""]
+    for character in normalize("NFC", word):
+        if len(forms_of(character)) == 1:
+            parts[-1] += character
+        else:
+            parts.append("")
+    return [part for part in parts if part]
 
 
 def in_either_form(expression: str) -> str:
@@ -37,7 +42,10 @@ def in_either_form(expression: str) -> str:
     composed = normalize("NFC", expression)
     if composed.isascii() or "[" in composed:
         return expression
-    return "".join(char if len(forms_of(char)) == 1 else either_form(char) for char in composed)
+    result = ""
+    for character in composed:
+        result += character if len(forms_of(character)) == 1 else either_form(character)
+    return result
 
 
 _ACCENT = re.compile("[\u0300-\u036f]")

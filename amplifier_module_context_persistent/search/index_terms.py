@@ -65,18 +65,18 @@ def plain_term(term: str) -> str:
 
 
 def placed_terms(text: str) -> Iterator[tuple[int, int, tuple[str, ...]]]:
-    """Yield the words of a text in order: where each begins and ends, and its terms.
+    """Yield the words of a text in order: the start and the end of each word, and its terms.
 
     In scripts that do not separate words, each pair of characters counts as a word.
     """
-    for found in _ANY_WORD.finditer(text):
-        word, start = found[0], found.start()
+    for match in _ANY_WORD.finditer(text):
+        word, start = match[0], match.start()
         if not word.isascii() and _UNPARTED_RUN.match(word) and len(word) > 2:
             for at in range(len(word) - 1):
                 yield start + at, start + at + 2, _terms_of_word(word[at : at + 2])
         else:
             composed = word if word.isascii() else normalize("NFC", word)
-            yield start, found.end(), _terms_of_word(composed) + _plain_terms(composed)
+            yield start, match.end(), _terms_of_word(composed) + _plain_terms(composed)
 
 
 def joined_words(words: Sequence[str]) -> list[str]:

@@ -101,11 +101,11 @@ def read_question(text: str, *, now: datetime) -> Question:
     all_words = [word.casefold() for word, _ in asked_words(text)]
     periods = periods_of(text, now, languages_of(all_words))
     asked = asked_words(_without(periods, text))
-    function_words_asked = function_words(all_words)
-    telling = [(word, found) for word, found in asked if word.casefold() not in function_words_asked]
     words = [word for word, _ in asked]
+    left_out = function_words(all_words)
+    telling = [(word, term_names) for word, term_names in asked if word.casefold() not in left_out]
     if telling:
-        terms = [*_terms_of(telling), *_joined(words, function_words_asked)]
+        terms = [*_terms_of(telling), *_joined(words, left_out)]
     else:  # only function words: then they are all that can be looked for
         terms = [*_terms_of(asked), *_joined(words, frozenset())]
     asks_for_activity = all(word.casefold() in _ACTIVITIES for word, _ in telling)
@@ -113,11 +113,12 @@ def read_question(text: str, *, now: datetime) -> Question:
         terms = list(ANYTHING_SAID)
     if not terms:
         raise RecallError("query: it holds no word")
-    once: dict[str, AskedTerm] = {}
+    by_name: dict[str, AskedTerm] = {}
     for term in terms:
-        once.setdefault(term.name, term)
-    names = dict.fromkeys(speaker_term(word) for word, _ in telling)
-    return Question(text, tuple(once.values())[:MOST_TERMS], tuple(names), periods)
+        by_name.setdefault(term.name, term)
+    different_terms = tuple(by_name.values())[:MOST_TERMS]
+    speakers = dict.fromkeys(speaker_term(word) for word, _ in telling)
+    return Question(text, different_terms, tuple(speakers), periods)
 
 
 def speaker_term(word: str) -> str:

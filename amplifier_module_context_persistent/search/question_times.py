@@ -136,10 +136,18 @@ class _Reader:
     def _between(self, at: int) -> Read | None:
         """Read a time that lasts up to another one: `between March and May`, `from Monday to Wednesday`."""
         first = self._simple(at, is_told=True)
-        if first is None or not self._is(first[2], Kind.TO):
+        if first is None:
             return None
-        last = self._simple(self._after_articles(first[2] + 1), is_told=True)
-        return (first[0], last[1], last[2]) if last is not None and first[0] < last[1] else None
+        begin, _, behind_first = first
+        if not self._is(behind_first, Kind.TO):
+            return None
+        last = self._simple(self._after_articles(behind_first + 1), is_told=True)
+        if last is None:
+            return None
+        _, end, behind_last = last
+        if begin >= end:
+            return None
+        return begin, end, behind_last
 
     def _simple(self, at: int, *, is_told: bool = False) -> Read | None:
         """Read one time.
@@ -165,14 +173,16 @@ class _Reader:
     # -- tokens ------------------------------------------------------------------------------------------------------
 
     def _value(self, at: int, kind: Kind) -> int | None:
-        """Return the value of a token's meaning, or None.
+        """Return the value of a token's meaning of a kind.
 
-        It is None if the token has no such meaning or belongs to another part of the text.
+        Return None if the token has no such meaning, or is outside of the part of the text that is read.
         """
         if not 0 <= at < self._end:
             return None
         value = self._tokens[at].meanings.get(kind)
-        return int(value) if value is not None else None
+        if value is None:
+            return None
+        return int(value)
 
     def _is(self, at: int, kind: Kind) -> bool:
         return self._value(at, kind) is not None
@@ -190,17 +200,23 @@ class _Reader:
         return number if least <= number <= most else None
 
     def _optional_year(self, at: int) -> tuple[int | None, int]:
-        behind = self._after(at, Kind.ARTICLE, Kind.IN)
-        year = self._number(behind, _FIRST_YEAR, _LAST_YEAR)
-        return (year, behind + 1) if year is not None else (None, at)
+        """Read a year if there is one. Return it, or None, and the number of the token after it."""
+        place = self._after(at, Kind.ARTICLE, Kind.IN)
+        year = self._number(place, _FIRST_YEAR, _LAST_YEAR)
+        if year is None:
+            return None, at
+        return year, place + 1
 
     # -- days --------------------------------------------------------------------------------------------------------
 
     def _date(self, at: int, *, is_told: bool) -> Read | None:
-        date = self._tokens[at].date if at < self._end else None
+        if at >= self._end:
+            return None
+        date = self._tokens[at].date
         if date is None or not (is_told or date.year):
             return None
-        return (*self._span_of(date), at + 1)
+        begin, end = self._span_of(date)
+        return begin, end, at + 1
 
     def _span_of(self, date: Date) -> Span:
         if not date.day:

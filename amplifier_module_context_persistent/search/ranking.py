@@ -245,9 +245,12 @@ def _in_order(places: Sequence[int], scores: Mapping[int, float], index: RankedI
     Times are looked up only for messages with equal scores.
     """
     rounded = {place: round(scores[place], 6) for place in places}
-    ties = Counter(rounded.values())
-    later = {place: _written(place, index) if ties[rounded[place]] > 1 else 0 for place in places}
-    return sorted(places, key=lambda place: (-rounded[place], -later[place], -place))
+    messages_of_score = Counter(rounded.values())
+    times = dict.fromkeys(places, 0)
+    for place in places:
+        if messages_of_score[rounded[place]] > 1:
+            times[place] = _written(place, index)
+    return sorted(places, key=lambda place: (-rounded[place], -times[place], -place))
 
 
 def _terms(asked: Sequence[AskedTerm], index: RankedIndex) -> tuple[list[_Term], tuple[Slip, ...], list[str]]:

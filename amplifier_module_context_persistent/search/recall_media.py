@@ -50,7 +50,18 @@ def _first(media: Sequence[Medium]) -> int:
 
 
 def _told(page: RecallPage, media: Sequence[Medium], numbers: Sequence[int]) -> str:
-    """Return a line that names the media that come with a page."""
-    named = [f"{media[n].kind} {n + 1} of {len(media)}" for n in (numbers[0], numbers[-1])]
-    which = named[0] if len(numbers) == 1 else f"{named[0]} to {named[1]}"
-    return f"[with this page: {which} of {page.reference}]"
+    """Return a line that names the media that come with a page.
+
+    Args:
+        page: the page.
+        media: all media of the message.
+        numbers: the positions of the media that come with the page.
+    """
+
+    def name(number: int) -> str:
+        return f"{media[number].kind} {number + 1} of {len(media)}"
+
+    names = name(numbers[0])
+    if len(numbers) > 1:
+        names = f"{names} to {name(numbers[-1])}"
+    return f"[with this page: {names} of {page.reference}]"

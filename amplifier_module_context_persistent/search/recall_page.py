@@ -328,12 +328,12 @@ def _who(message: Message, tool: str = "") -> str:
 def _furthest(fits: Callable[[int], bool], low: int, high: int) -> int | None:
     """Return the largest number from `low` to `high` that fits, or None if `low` does not fit.
 
-    All numbers below one that fits must fit too.
+    If a number fits, all smaller numbers must fit too.
     """
     if fits(high):
         return high
-    count = bisect_left(range(low, high), 1, key=lambda place: 0 if fits(place) else 1)
-    return low + count - 1 if count else None
+    first_too_large = low + bisect_left(range(low, high), 1, key=lambda number: 0 if fits(number) else 1)
+    return first_too_large - 1 if first_too_large > low else None
 
 
 def _checked_int(name: str, value: Any, default: Any, least: int) -> Any:

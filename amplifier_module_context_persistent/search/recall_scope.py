@@ -27,7 +27,11 @@ def searched_tool(
     if is_ephemeral(message) or is_kept_from_models(message) or not wanted.matches_time(message):
         return None
     tools = tools_of(records, live, position, message)
-    tool = tools[0] if tools and result_id_of(message) is not None else ""
-    if tool == RECALL_TOOL or (wanted.tool and wanted.tool not in tools):
+    tool = ""
+    if tools and result_id_of(message) is not None:
+        tool = tools[0]
+    if tool == RECALL_TOOL:
+        return None
+    if wanted.tool and wanted.tool not in tools:
         return None
     return tool

@@ -206,7 +206,8 @@ def vocabulary(languages: tuple[str, ...]) -> Mapping[tuple[str, ...], Meanings]
 def _meanings(table: _Table) -> Iterator[tuple[tuple[str, ...], Kind, float]]:
     """Yield each expression of a language, as words, with one of its meanings: a kind and a value.
 
-    The value of an expression is its number in the row of its kind, counted from the number that stands here.
+    The value of an expression is its number in the row of its kind. Each line below has a kind, its row, and the
+    number of the first expression in the row.
     """
     rows = (
         (Kind.MONTH, table.months, 1),

@@ -72,13 +72,16 @@ def _may_be_a_slip(term: AskedTerm) -> bool:
 
 def _meant(word: str, index: _Index, *, tries_all: bool) -> str:
     """Return the word that is probably meant, or "" if there is none."""
-    for words in (list(_likely(word)), list(_others(word)) if tries_all else []):
-        if not words or len(words) * len(index.counts) > _MOST_LOOKUPS:
+    attempts = [_likely(word)]
+    if tries_all:
+        attempts.append(_others(word))
+    for candidates in map(list, attempts):
+        if not candidates or len(candidates) * len(index.counts) > _MOST_LOOKUPS:
             break
-        counts = index.frequencies([key_of(stem(one)) for one in words])
-        most, meant = max(zip(counts, words, strict=True), key=lambda pair: pair[0])
+        counts = index.frequencies([key_of(stem(candidate)) for candidate in candidates])
+        most = max(counts)
         if most:
-            return meant
+            return candidates[counts.index(most)]
     return ""
 
 

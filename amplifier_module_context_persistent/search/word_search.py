@@ -87,17 +87,22 @@ def words_pattern(query: str) -> AllWords:
     return AllWords(tuple(terms))
 
 
-def _term(found: re.Match[str]) -> Pattern | None:
+def _term(match: re.Match[str]) -> Pattern | None:
     """Make the pattern of one term of a query, a word or a phrase. Return None if it has no word."""
-    is_word = found["plain"] is not None
-    said = found["plain"] if is_word else found["phrase"]
-    is_beginning = bool(found["begin"]) or (is_word and said.endswith("*"))
-    words = _WORD.findall(normalize("NFC", said))
+    if match["plain"] is not None:
+        text = match["plain"]
+        is_beginning = text.endswith("*")
+    else:
+        text = match["phrase"]
+        is_beginning = bool(match["begin"])
+    words = _WORD.findall(normalize("NFC", text))
     if not words:
         return None
-    before = "" if _is_unparted(words[0][0]) else f"(?<!{_IN_A_WORD})"
-    after = "" if is_beginning or _is_unparted(words[-1][-1]) else f"(?!{_IN_A_WORD})"
-    expression = regex.compile(before + r"\W+".join(map(either_form, words)) + after, regex.IGNORECASE | regex.VERSION0)
+    first_character, last_character = words[0][0], words[-1][-1]
+    before = "" if _is_unparted(first_character) else f"(?<!{_IN_A_WORD})"
+    after = "" if is_beginning or _is_unparted(last_character) else f"(?!{_IN_A_WORD})"
+    between = r"\W+".join(map(either_form, words))
+    expression = regex.compile(before + between + after, regex.IGNORECASE | regex.VERSION0)
     parts = list(chain.from_iterable(map(common_parts, words)))
     needle = longest_plain(parts, any_case=True, is_plain=partial(is_plain, any_case=True)).encode()
     # The text is a line break: a phrase may go over the ends of lines.

@@ -88,7 +88,7 @@ class Additions:
         """Add messages of any form. Arguments and errors are those of `PersistentContextManager.add_messages`.
 
         Returns:
-            Whether one of them may say more than a message that `is_ordinary`.
+            False if all messages are ordinary (`is_ordinary`); else True, and the caller looks at their metadata.
         """
         given: Sequence[Message] = messages if type(messages) is list else listed(messages)
         if given and form is None and self._may_encode(given):

@@ -179,15 +179,17 @@ def additions_only(log: Log, given: Sequence[Message], *, may_repair: bool = Tru
     rest = rest_of(live, listed) if not may_repair else None
     if rest:
         return rest
-    found = align(live, listed)
-    if found is None or found.moved:
+    alignment = align(live, listed)
+    if alignment is None or alignment.moved:
         return None
-    if any(stored_under(log, message_id) for message_id in found.new_ids()):
+    if any(stored_under(log, message_id) for message_id in alignment.new_ids()):
         return None
-    new = arranged(LiveHistory(live, [], []), found, found.tail).new
-    has_made_closing = any(message.get("content") == CLOSING_TEXT for message in new)
-    has_all_of_list = len(live) + len(new) == len(listed)
-    return new if has_all_of_list and not has_made_closing else None
+    new = arranged(LiveHistory(live, [], []), alignment, alignment.tail).new
+    if len(live) + len(new) != len(listed):
+        return None
+    if any(message.get("content") == CLOSING_TEXT for message in new):
+        return None
+    return new
 
 
 def count_unknown(log: Log, given: Sequence[Message]) -> int:
@@ -335,25 +337,27 @@ def new_messages(
     if any(times) and not all(times):
         return None
     are_new = [is_new(message) for message in tail]
-    old = are_new.index(True) if True in are_new else len(tail)  # the number of messages before the first new one
-    if old and not ends_removed:
+    first_new = are_new.index(True) if True in are_new else len(tail)
+    if first_new > 0 and not ends_removed:
         return None
-    return list(tail[old:]) if all(are_new[old:]) else None
+    if not all(are_new[first_new:]):
+        return None
+    return list(tail[first_new:])
 
 
-def arranged(history: LiveHistory, found: Alignment, tail: Sequence[Message]) -> TakenMessages:
+def arranged(history: LiveHistory, alignment: Alignment, tail: Sequence[Message]) -> TakenMessages:
     """Put the new messages of a list into their places.
 
     Args:
         history: the live history.
-        found: the match of the list with the history.
+        alignment: the match of the list with the history.
         tail: the new messages that will follow the history.
     """
-    with_results = _with_results(history.messages, found)
-    items = _with_closings(history.messages, with_results, found, tail)
+    with_results = _with_results(history.messages, alignment)
+    items = _with_closings(history.messages, with_results, alignment, tail)
     new = [item for item in items if not isinstance(item, int)]
-    repairs = bool(new or found.moved)
-    if not found.moved:
+    repairs = bool(new or alignment.moved)
+    if not alignment.moved:
         return TakenMessages([*_placed(history.messages, items), *tail], [], repairs)
     order = [history.ordinals[item] if isinstance(item, int) else item for item in items]
     whole_order = history.with_others(order)

@@ -105,8 +105,10 @@ class FinalRequests:
         return ticket, bool(found or left_out)
 
     def take(self, ticket: Any) -> bytes | None:
-        """Return and forget the record of a request whose answer was stored, or None if the ticket is unknown."""
-        return self._records.pop(ticket.number, None) if isinstance(ticket, Ticket) else None
+        """Remove and return the record of a request whose answer was stored; None if the ticket is unknown."""
+        if not isinstance(ticket, Ticket):
+            return None
+        return self._records.pop(ticket.number, None)
 
     def forget(self) -> None:
         """Forget the last view and all records."""

@@ -48,10 +48,12 @@ def checked_place(where: object) -> str:
     """
     place = os.fspath(where) if isinstance(where, str | os.PathLike) else None
     if not isinstance(place, str) or not place or "\0" in place:
-        found = f"{where!r:.80}" if isinstance(where, str) else type(where).__name__
-        raise ConfigError(f"a place of sessions is a directory or a postgresql:// URL, not {found}")
+        shown = f"{where!r:.80}" if isinstance(where, str) else type(where).__name__
+        raise ConfigError(f"a place of sessions is a directory or a postgresql:// URL, not {shown}")
     refuse_other_url(place)
-    return place if stored_name(place) is not None else os.path.abspath(os.path.expanduser(place))
+    if stored_name(place) is not None:
+        return place
+    return os.path.abspath(os.path.expanduser(place))
 
 
 def check_names_no_place(options: Mapping[str, Any]) -> None:

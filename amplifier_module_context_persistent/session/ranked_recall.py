@@ -245,10 +245,12 @@ class _OneLog:
 
     def postings(self, key: int, among: Collection[int] | None = None) -> list[tuple[int, Postings]]:
         """Return the postings of a term, each with its segment's number. `among` limits the segments."""
-        found = self._local(key)
+        postings = self._local(key)
         if among is not None:
-            found = [one for one in found if one[0] in among]
-        return found if self._server is None else [*self._server.postings(key, among), *found]
+            postings = [(segment, found) for segment, found in postings if segment in among]
+        if self._server is None:
+            return postings
+        return [*self._server.postings(key, among), *postings]
 
     def _local(self, key: int) -> list[tuple[int, Postings]]:
         """Return the postings of a term in the catalogue and in memory."""

@@ -29,11 +29,11 @@ def recall_message(log: Log, wanted: RecallQuery, *, count: Callable[[Message], 
     position = find_live(log, wanted.reference)
     live = log.index.live
     first = max(0, position - 1)
-    place = position - first
-    near = list(log.read(live[first : position + 2]))
-    message = near[place]
-    before = _id_of(near[place - 1]) if place > 0 else ""
-    after = _id_of(near[place + 1]) if place + 1 < len(near) else ""
+    neighbours = list(log.read(live[first : position + 2]))  # the message before, the message, and the one after
+    at = position - first
+    message = neighbours[at]
+    before = _id_of(neighbours[at - 1]) if at > 0 else ""
+    after = _id_of(neighbours[at + 1]) if at + 1 < len(neighbours) else ""
     most_tokens = page_tokens(budget_tokens)
     page = cut_page(
         message,

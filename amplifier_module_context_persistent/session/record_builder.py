@@ -279,15 +279,20 @@ class RecordBuilder:
             used: the ordinals and new ids of the new history so far.
             timestamp: ISO 8601, for a message without a time.
         """
-        given_message_id = given_id(message)
-        known = stored_under(self._log, given_message_id) if given_message_id else None
-        is_used = given_message_id in used or (known is not None and known[0] in used)
+        message_id = given_id(message)
+        if not message_id:
+            return MessageToStore(message, own_id, timestamp)
+        stored = stored_under(self._log, message_id)
+        is_used = message_id in used
+        if stored is not None:
+            ordinal, _ = stored
+            is_used = is_used or ordinal in used
         if is_used and is_memory_file(message):
             return None
-        if known is not None and not is_used and is_live_as(self._log, known, message):
-            return known[0]
-        may_keep_id = known is None and not is_used
-        message_id = given_message_id if given_message_id and may_keep_id else own_id
+        if stored is not None and not is_used and is_live_as(self._log, stored, message):
+            return ordinal
+        if stored is not None or is_used:
+            message_id = own_id
         return MessageToStore(message, message_id, timestamp)
 
     def take(self, choose: Callable[[], TakenMessages], *, timestamp: str) -> Prepare:
@@ -350,12 +355,15 @@ class RecordBuilder:
         return new
 
     def _appended(self, index: Index, new: Sequence[MessageToStore], plan: Sequence[bytes] = ()) -> list[bytes]:
-        """Return the records of messages at the end of the history, with the preamble and a plan's record after them.
+        """Return the records that add messages and a plan at the end of the history, after the preamble.
 
         Return no record if there are neither messages nor a plan.
         """
-        bodies = [*(message.encode() for message in new), *plan]
-        return [*self._preamble(index), *bodies] if bodies else []
+        bodies = [message.encode() for message in new]
+        bodies += plan
+        if not bodies:
+            return []
+        return [*self._preamble(index), *bodies]
 
     def by_hand(self, make: Callable[[Index, Read, str], bytes | None]) -> Prepare:
         """Prepare a record that a person or the model asks for. No record is written if it would change nothing.

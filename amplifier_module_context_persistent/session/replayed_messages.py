@@ -25,9 +25,16 @@ def stored_under(log: Log, message_id: str) -> tuple[int, Message] | None:
     return (ordinal, stored) if given_id(stored) == message_id else None  # else another id has the same hash
 
 
-def is_live_as(log: Log, known: tuple[int, Message], message: Message) -> bool:
-    """Return whether a stored message is live and has the content of a given message."""
-    return log.index.is_live(known[0]) and same_content(known[1], message)
+def is_live_as(log: Log, stored: tuple[int, Message], message: Message) -> bool:
+    """Return whether a stored message is live and has the content of another message.
+
+    Args:
+        log: the log.
+        stored: the ordinal and the message in the log.
+        message: the other message.
+    """
+    ordinal, stored_message = stored
+    return log.index.is_live(ordinal) and same_content(stored_message, message)
 
 
 def free_id_for(log: Log, message: Message, given_message_id: str) -> str | None:

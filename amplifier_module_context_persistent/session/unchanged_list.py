@@ -43,8 +43,10 @@ def is_whole(live: Sequence[Message], given: Sequence[object], known: Sequence[i
         given: the list.
         known: the result of `known_beginning`.
     """
-    rest = live[known[-1] + 1 :] if known else live
-    return len(known) == len(given) and all(message["role"] in SYSTEM_ROLES for message in rest)
+    if len(known) != len(given):
+        return False
+    after_last_known = known[-1] + 1 if known else 0
+    return all(message["role"] in SYSTEM_ROLES for message in live[after_last_known:])
 
 
 def _is_equal(stored: Message, given: object) -> bool:

@@ -212,19 +212,22 @@ def best_messages(
     """
     question = read_question(text, now=now or datetime.now(UTC).astimezone())
     is_narrowed = narrowing.role is not None or bool(narrowing.tools)
-    ranked = max(most + _SPARE, _NARROWED if is_narrowed else 0)
+    most_ranked = most + _SPARE
+    if is_narrowed:
+        most_ranked = max(most_ranked, _NARROWED)
     while True:
-        answer = search.ask(question, most=ranked, written=narrowing.time_limits)
+        answer = search.ask(question, most=most_ranked, written=narrowing.time_limits)
         with _OpenTranscripts(answer) as transcripts:
-            found = _merge_copies(transcripts, transcripts.messages(narrowing, shown), most)
-        if len(found) == most or len(answer.found) < ranked or ranked >= _MOST_RANKED:
+            best = _merge_copies(transcripts, transcripts.messages(narrowing, shown), most)
+        are_all_ranked = len(answer.found) < most_ranked
+        if len(best) == most or are_all_ranked or most_ranked >= _MOST_RANKED:
             break
-        ranked *= 4  # too many were copies, hidden, or excluded by the filter
+        most_ranked *= 4  # too many were copies, hidden, or excluded by the filter
     return BestMessages(
-        messages=found,
+        messages=best,
         common=answer.common,
         periods=question.periods,
-        notes=_notes(answer, found),
+        notes=_notes(answer, best),
         indexed=answer.indexed,
         sessions=answer.sessions,
         errors=answer.errors | transcripts.errors,
@@ -234,7 +237,7 @@ def best_messages(
     )
 
 
-def _notes(answer: RankedAnswer, found: Sequence[BestMessage]) -> tuple[str, ...]:
+def _notes(answer: RankedAnswer, best: Sequence[BestMessage]) -> tuple[str, ...]:
     """Return the notes of an answer.
 
     A note about a typing error names the corrected word as it is in the best message, because its term may be a stem.
@@ -243,8 +246,11 @@ def _notes(answer: RankedAnswer, found: Sequence[BestMessage]) -> tuple[str, ...
     notes = list[str]()
     for note in answer.notes:
         slip = slips.get(note)
-        word = _word_in(found, slip.meant.name) if slip is not None else ""
-        notes.append(slip.sentence_with(word) if slip is not None and word else note)
+        if slip is not None:
+            word = _word_in(best, slip.meant.name)
+            if word:
+                note = slip.sentence_with(word)
+        notes.append(note)
     return tuple(notes)
 
 
@@ -291,27 +297,30 @@ class _OpenTranscripts:
 
         The messages of a log that cannot be read are skipped; its error is in `errors`.
         """
-        for one in self._answer.found:
-            path = str(one.session.path)
+        for found in self._answer.found:
+            path = str(found.session.path)
             if path in self.errors:
                 continue
             try:
                 if path not in self._transcripts:
-                    self._transcripts[path] = self._open.enter_context(Transcript(one.session.path))
-                placed = _placed(self._transcripts[path], one.offset)
+                    self._transcripts[path] = self._open.enter_context(Transcript(found.session.path))
+                live = _placed(self._transcripts[path], found.offset)
             except Exception as error:  # noqa: BLE001 - whatever it is: the others can be shown
                 self.errors[path] = error_of_session(error)
                 continue
-            if placed is None or not narrowing.accepts(placed) or (message := shown(placed.message)) is None:
+            if live is None or not narrowing.accepts(live):
                 continue
-            self._copy_ids[path, placed.number] = copy_id(placed.message)
-            best = _best_message(one.session, _detached_copy(placed, message), one.ranked)
-            if best.marks or message is placed.message or not _has_words(placed.message, best.worth):
+            message = shown(live.message)
+            if message is None:
+                continue
+            self._copy_ids[path, live.number] = copy_id(live.message)
+            best = _best_message(found.session, _detached_copy(live, message), found.ranked)
+            if best.marks or message is live.message or not _has_words(live.message, best.worth):
                 yield best
 
-    def copy_id(self, one: BestMessage) -> str:
+    def copy_id(self, message: BestMessage) -> str:
         """Return the id that a message shares with its copies in other sessions; "" if nothing identifies it."""
-        return self._copy_ids[str(one.session.path), one.number]
+        return self._copy_ids[str(message.session.path), message.number]
 
     def origin(self, copies: Sequence[BestMessage]) -> BestMessage:
         """Return the message in the session where it was probably written.
@@ -323,42 +332,50 @@ class _OpenTranscripts:
         """
         if len(copies) == 1:
             return copies[0]
-        ids = {one.session.id for one in copies}
+        ids = {copy.session.id for copy in copies}
 
-        def by_origin(one: BestMessage) -> tuple[bool, bool, int]:
-            transcript = self._transcripts[str(one.session.path)]
+        def by_origin(copy: BestMessage) -> tuple[bool, bool, int]:
+            transcript = self._transcripts[str(copy.session.path)]
             header = transcript.header
             return header.get("parent_id") in ids, "forked_from" in header, len(transcript)
 
-        said, *others = sorted(copies, key=by_origin)
-        forks = {one.session.id: one.session for one in others if one.session != said.session}
-        return replace(said, ranked=copies[0].ranked, forks=tuple(forks.values()))
+        original, *others = sorted(copies, key=by_origin)
+        forks = {copy.session.id: copy.session for copy in others if copy.session != original.session}
+        return replace(original, ranked=copies[0].ranked, forks=tuple(forks.values()))
 
 
 def _placed(transcript: Transcript, offset: int) -> LiveMessage | None:
     """Return the live message whose record begins at an offset of the log; None if there is no such message."""
     position = _position(transcript.reader, offset)
-    return next(transcript.placed(among=[position])) if position is not None else None
+    if position is None:
+        return None
+    return next(transcript.placed(among=[position]))
 
 
 def _position(log: ReadableLog, offset: int) -> int | None:
+    """Return the position in the live history of the record at an offset; None if no live record begins there."""
     index = log.index
-    ordinal = bisect_left(index.columns.offsets, offset)
-    if ordinal == len(index.columns.offsets) or index.columns.offsets[ordinal] != offset or not index.is_live(ordinal):
+    offsets = index.columns.offsets
+    ordinal = bisect_left(offsets, offset)
+    if ordinal == len(offsets) or offsets[ordinal] != offset or not index.is_live(ordinal):
         return None
-    at = bisect_left(index.live, ordinal)
-    return at if at < len(index.live) and index.live[at] == ordinal else index.live.index(ordinal)
+    position = bisect_left(index.live, ordinal)  # correct unless a reset changed the order
+    if position < len(index.live) and index.live[position] == ordinal:
+        return position
+    return index.live.index(ordinal)
 
 
-def _detached_copy(placed: LiveMessage, message: Message) -> LiveMessage:
-    """Return a result that no longer needs the log: its tools and outcome are read now, and not when they are used.
+def _detached_copy(live: LiveMessage, message: Message) -> LiveMessage:
+    """Return a found message that no longer needs the log: its tools and outcome are read now.
 
     Args:
-        placed: the result as found.
+        live: the message as found.
         message: the message to show instead of the stored one.
     """
-    tools, outcome, open_calls = placed.tools, placed.call_outcome, placed.open_calls
-    return LiveMessage(placed.number, message, lambda: tools, lambda: outcome, lambda: open_calls)
+    tools = live.tools
+    outcome = live.call_outcome
+    open_calls = live.open_calls
+    return LiveMessage(live.number, message, lambda: tools, lambda: outcome, lambda: open_calls)
 
 
 def _best_message(session: SessionFile, placed: LiveMessage, ranked: Ranked) -> BestMessage:

@@ -258,15 +258,15 @@ class Bills:
         )
 
 
-def _added(one: RequestBill, other: RequestBill) -> RequestBill:
-    """Return the sum of two requests. An unknown number counts as 0 if the other one is known."""
+def _added(earlier: RequestBill, later: RequestBill) -> RequestBill:
+    """Return the sum of two requests. An unknown number counts as 0 if the other request has the number."""
     return RequestBill(
-        input_tokens=_sum_of_known(one.input_tokens, other.input_tokens),
-        cached_tokens=_sum_of_known(one.cached_tokens, other.cached_tokens),
-        output_tokens=one.output_tokens + other.output_tokens,
-        model=other.model,
-        cost=_sum_of_known(one.cost, other.cost),
-        is_estimated=one.is_estimated or other.is_estimated,
+        input_tokens=_sum_of_known(earlier.input_tokens, later.input_tokens),
+        cached_tokens=_sum_of_known(earlier.cached_tokens, later.cached_tokens),
+        output_tokens=earlier.output_tokens + later.output_tokens,
+        model=later.model,
+        cost=_sum_of_known(earlier.cost, later.cost),
+        is_estimated=earlier.is_estimated or later.is_estimated,
     )
 
 

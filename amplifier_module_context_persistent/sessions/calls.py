@@ -90,24 +90,32 @@ class CallLookup:
         call_id = result_id_of(message)
         if call_id is None:
             return None
+        call = None
+        called_at = None
         caller = caller_of(self._log, live, position, call_id)
-        call = _made_call(caller[1], caller[0] + 1, call_id) if caller is not None else None
+        if caller is not None:
+            caller_position, caller_message = caller
+            call = _made_call(caller_message, caller_position + 1, call_id)
+        if call is not None:
+            called_at = call.instant
         outcome = outcome_of(message, asks=call is not None and call.asks)
-        return CallOutcome(call, outcome, seconds_between(call.instant if call else None, instant_of_message(message)))
+        return CallOutcome(call, outcome, seconds_between(called_at, instant_of_message(message)))
 
     def open_calls(self, live: Sequence[int], position: int, message: Message) -> frozenset[str]:
         """Return the ids of a message's calls that no message near it answers.
 
         The arguments are those of `outcome_of_result`.
         """
-        calls = {call.id for call in calls_of(message)}
+        open_ids = {call.id for call in calls_of(message)}
         roles = self._log.index.columns.roles
-        for at in range(position + 1, min(len(live), position + 1 + NEAR)):
-            if not calls:
+        near = live[position + 1 : position + 1 + NEAR]
+        for ordinal in near:
+            if not open_ids:
                 break
-            if roles[live[at]] in _RESULTS:
-                calls.discard(next((result_id_of(result) or "" for result in self._log.read([live[at]])), ""))
-        return frozenset(calls)
+            if roles[ordinal] in _RESULTS:
+                for result in self._log.read([ordinal]):
+                    open_ids.discard(result_id_of(result) or "")
+        return frozenset(open_ids)
 
 
 def _made_call(message: Message, number: int, call_id: str) -> MadeCall | None:

@@ -122,15 +122,16 @@ def project_sessions(working_dir: str | Path = ".", *, storage: str | None = Non
     Raises:
         LogUnreadableError: the database of `storage` cannot be queried.
     """
-    found = session_files(project_slug(working_dir), storage=storage)
+    sessions = session_files(project_slug(working_dir), storage=storage)
     if storage is not None:
-        return found
+        return sessions
     remote = remote_of(working_dir)
     if not remote:
-        return found
-    known = {session.path for session in found}
-    found += [one for one in session_files() if one.path not in known and noted_remote(one.path) == remote]
-    return sorted(found, key=_age)
+        return sessions
+    paths = {session.path for session in sessions}
+    others = [session for session in session_files() if session.path not in paths]
+    sessions += [session for session in others if noted_remote(session.path) == remote]
+    return sorted(sessions, key=_age)
 
 
 def _age(session: SessionFile) -> tuple[float, str]:
@@ -344,26 +345,27 @@ def _scopes_of_id(name: str, working_dir: str | Path, storage: str | None) -> Sc
     """Return where to look for a session whose id is `name`, the current project first."""
     if storage is None:
         return _scopes_of_files(working_dir)
-    project = project_slug(working_dir)
     beginning = name.partition("_")[0] or name  # a short form of an id has this beginning too
-    return partial(_stored_of_id, storage, beginning, project), partial(_stored_of_id, storage, beginning, None)
+    in_project = partial(_stored_of_id, storage, beginning, project_slug(working_dir))
+    in_all_projects = partial(_stored_of_id, storage, beginning, None)
+    return in_project, in_all_projects
 
 
 def _scopes_of_name(working_dir: str | Path, storage: str | None) -> Scopes:
     """Return where to look for a session to which a user or a host gave a name, the current project first."""
     if storage is None:
         return _scopes_of_files(working_dir)
-    project = project_slug(working_dir)
-    return partial(_stored_with_names, storage, project), partial(_stored_with_names, storage, None)
+    in_project = partial(_stored_with_names, storage, project_slug(working_dir))
+    in_all_projects = partial(_stored_with_names, storage, None)
+    return in_project, in_all_projects
 
 
 def _scopes_of_files(working_dir: str | Path) -> Scopes:
-    """Return where to look for a session without a database: the current project, its directory, and all projects."""
-    return (
-        partial(session_files, project_slug(working_dir), storage=None),
-        partial(project_sessions, working_dir, storage=None),
-        partial(session_files, storage=None),
-    )
+    """Return where to look for a session without a database: this directory, its project, and all projects."""
+    in_directory = partial(session_files, project_slug(working_dir), storage=None)
+    in_project = partial(project_sessions, working_dir, storage=None)
+    in_all_projects = partial(session_files, storage=None)
+    return in_directory, in_project, in_all_projects
 
 
 Scopes = Sequence[Callable[[], list[SessionFile]]]
@@ -379,13 +381,13 @@ def _by_id(name: str, scopes: Scopes) -> SessionFile | None:
         SessionNameError: several unrelated sessions match.
     """
     for list_sessions in scopes:
-        found = _matches_of_id(list_sessions(), name)
-        if not found:
+        matches = _matches_of_id(list_sessions(), name)
+        if not matches:
             continue
-        shortest = min(found, key=lambda session: len(session.id))
-        if _are_below(shortest, found):
+        shortest = min(matches, key=lambda session: len(session.id))
+        if _are_below(shortest, matches):
             return shortest
-        raise SessionNameError(f"more than one session has that name: {_listed(found)}; {_what_to_give(found)}")
+        raise SessionNameError(f"more than one session has that name: {_listed(matches)}; {_advice(matches)}")
     return None
 
 
@@ -415,11 +417,13 @@ def _there(storage: str | None) -> str:
 
 def _matches_of_id(sessions: Sequence[SessionFile], name: str) -> list[SessionFile]:
     """Return the sessions with this id; if there are none, those whose id begins with it; else those of a short id."""
-    return (
-        [session for session in sessions if name in (session.id, f"{session.project}/{session.id}")]
-        or [session for session in sessions if session.id.startswith(name)]
-        or [session for session in sessions if is_short_id_of(session.id, name)]
-    )
+    with_id = [session for session in sessions if name in (session.id, f"{session.project}/{session.id}")]
+    if with_id:
+        return with_id
+    beginning = [session for session in sessions if session.id.startswith(name)]
+    if beginning:
+        return beginning
+    return [session for session in sessions if is_short_id_of(session.id, name)]
 
 
 def is_short_id_of(session_id: str, name: str) -> bool:
@@ -435,21 +439,28 @@ def is_short_id_of(session_id: str, name: str) -> bool:
     return parent.startswith(short_parent) and rest.startswith(short_rest)
 
 
-def _what_to_give(found: Sequence[SessionFile]) -> str:
+def _advice(matches: Sequence[SessionFile]) -> str:
     """Return advice on how to name exactly one of several sessions."""
-    ids = {session.id for session in found}
-    return "give more of it" if len(ids) == len(found) else "name one by its path"
+    ids = {session.id for session in matches}
+    have_different_ids = len(ids) == len(matches)
+    return "give more of it" if have_different_ids else "name one by its path"
 
 
 def _matches_of_name(sessions: Sequence[SessionFile], wanted: str) -> list[SessionFile]:
-    """Return the sessions whose name's key equals a key; if there are none, begins with it; else contains it."""
+    """Return the sessions that a name means.
+
+    These are the sessions whose name has the key `wanted`; if there are none, those whose key begins with it; else
+    those whose key contains it.
+    """
     names = read_names(session.path for session in sessions)
     keys = [(session, name.key) for session, name in zip(sessions, names, strict=True)]
-    return (
-        [session for session, key in keys if key == wanted]
-        or [session for session, key in keys if key.startswith(wanted)]
-        or [session for session, key in keys if wanted in key]
-    )
+    equal = [session for session, key in keys if key == wanted]
+    if equal:
+        return equal
+    beginning = [session for session, key in keys if key.startswith(wanted)]
+    if beginning:
+        return beginning
+    return [session for session, key in keys if wanted in key]
 
 
 def _are_below(first: SessionFile, others: Iterable[SessionFile]) -> bool:
@@ -480,5 +491,8 @@ def _listed(sessions: Sequence[SessionFile], *, named: bool = False) -> str:
 
 def _shown_name(session: SessionFile) -> str:
     """Return a session's name for an error message: printable and shortened."""
-    name = "".join(character if character.isprintable() else "?" for character in read_name(session.path).name)
-    return name if len(name) <= _NAME_CHARS else f"{name[: _NAME_CHARS - 1]}…"
+    name = read_name(session.path).name
+    printable = "".join([character if character.isprintable() else "?" for character in name])
+    if len(printable) <= _NAME_CHARS:
+        return printable
+    return f"{printable[: _NAME_CHARS - 1]}…"

@@ -38,18 +38,22 @@ def moment_s(value: Moment, *, name: str = "time") -> float:
 
 
 def _begin_in_words(text: str) -> float | None:
-    """Return when a time in words begins (`yesterday`, `last week`), in seconds since 1970.
+    """Return the beginning of a time in words (`yesterday`, `last week`), in seconds since 1970.
 
-    The words are those that questions understand. Return None if the text is not such a time.
+    The words are those that questions may have. Return None if the text is not such a time.
     """
     from ..search.question_languages import languages_of
     from ..search.question_times import periods_of
 
     now = datetime.now(UTC).astimezone()
-    for said in (text, f"last {text}", f"in {text}"):  # `monday`, `march`
-        periods = periods_of(said, now, languages_of(said.casefold().split()))
-        if len(periods) == 1 and periods[0].said.strip() == said.strip() and periods[0].begin:
-            return float(periods[0].begin)
+    for phrase in (text, f"last {text}", f"in {text}"):  # `monday`, `march`
+        periods = periods_of(phrase, now, languages_of(phrase.casefold().split()))
+        if len(periods) != 1:
+            continue
+        [period] = periods
+        is_whole_phrase = period.said.strip() == phrase.strip()
+        if is_whole_phrase and period.begin:
+            return float(period.begin)
     return None
 
 

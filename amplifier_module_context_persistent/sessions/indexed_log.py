@@ -243,9 +243,9 @@ def _follows(fill: RankedFill, on_server: RankedLog) -> bool:
     return fill.server_part is not None and _is_same_part(fill.server_part, on_server)
 
 
-def _is_same_part(one: RankedLog, other: RankedLog) -> bool:
-    """Return whether a database had stored the same part of a log's index both times."""
-    return replace(one, size=other.size) == other
+def _is_same_part(earlier: RankedLog, later: RankedLog) -> bool:
+    """Return whether two reads of a log's index in a database gave the same part, apart from the log's size."""
+    return replace(earlier, size=later.size) == later
 
 
 def _begun(log: IndexedLog, reader: LogReader, fills: Fills | None, *, in_memory: bool) -> RankedFill:

@@ -66,23 +66,27 @@ def groups_of(sessions: Iterable[SessionFile]) -> list[list[SessionFile]]:
 
 def _existing_roots(storage: str, sessions: Iterable[SessionFile]) -> set[str]:
     """Return the names of the existing logs that, by their ids, may be the parents of these sessions."""
-    asked = list({f"{one.project}/{root}" for one in sessions for root in possible_roots(one.id)})
-    found: set[str] = set()
-    for start in range(0, len(asked), _ASKED):
-        found |= stored_heads(storage, asked[start : start + _ASKED]).keys()
-    return found
+    candidates: set[str] = set()
+    for session in sessions:
+        candidates.update(f"{session.project}/{root}" for root in possible_roots(session.id))
+    names = list(candidates)
+    existing: set[str] = set()
+    for start in range(0, len(names), _ASKED):
+        existing |= stored_heads(storage, names[start : start + _ASKED]).keys()
+    return existing
 
 
 def _in_use_by_list_entry(sessions: list[SessionFile], since_s: float) -> set[str]:
-    """Return the names of the logs of those sessions whose list entry shows a message since a time.
+    """Return the names of the logs whose list entry shows a message since a time.
 
     The server compares only days, this function compares seconds.
     """
-    glances, found = Glances(), set[str]()
-    glances.expect(str(one.path) for one in sessions)
-    for one in sessions:
-        kept = glances.of(str(one.path))
-        last = instant_of(kept.last_message) if kept is not None else None
+    glances = Glances()
+    glances.expect(str(session.path) for session in sessions)
+    in_use: set[str] = set()
+    for session in sessions:
+        glance = glances.of(str(session.path))
+        last = instant_of(glance.last_message) if glance is not None else None
         if last is not None and last.timestamp() >= since_s:
-            found.add(f"{one.project}/{one.id}")
-    return found
+            in_use.add(f"{session.project}/{session.id}")
+    return in_use

@@ -181,14 +181,16 @@ def overview_of(
         counter: the token counter; by default the estimate. Glances with another counter are not kept.
     """
     try:
-        glance, tokenizer = None, counter.name if counter is not None else ESTIMATE
+        tokenizer = counter.name if counter is not None else ESTIMATE
+        glance = None
         if glances is not None and tokenizer == ESTIMATE:
             glance = glances.of(str(session.path), files)
         if glance is None:
             glance = _read(session.path, glances, files, counter)
-        seen = {field.name: getattr(glance, field.name) for field in fields(glance)}
+        facts = {field.name: getattr(glance, field.name) for field in fields(glance)}
+        facts["first_line"] = without_secrets(glance.first_line)
         return Overview(
-            **{**seen, "first_line": without_secrets(glance.first_line)},
+            **facts,
             session=session,
             is_open=_is_open(session.path, held),
             archived=_is_archived(session.path, glances),
@@ -232,10 +234,18 @@ def _is_archived(path: Path | str, glances: Glances | None) -> bool:
 
 
 def _is_open(path: Path | str, held: Collection[Identity | str] | None) -> bool | None:
-    """Return whether a process has a log open for writing; None if this is unknown."""
-    if isinstance(path, str):
-        return path in held if held is not None and split_location(path)[0] in held else None
-    return is_open(path, held or frozenset())
+    """Return whether a process has a log open for writing; None if this is unknown.
+
+    Args:
+        path: the log's file, or its location in a database.
+        held: the result of `held_logs`; None if it was not asked.
+    """
+    if not isinstance(path, str):
+        return is_open(path, held or frozenset())
+    storage, _ = split_location(path)
+    if held is None or storage not in held:
+        return None
+    return path in held
 
 
 def held_logs(sessions: Sequence[SessionFile]) -> frozenset[Identity | str]:

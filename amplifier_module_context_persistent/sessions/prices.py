@@ -226,13 +226,22 @@ class PriceList:
 
     def of(self, model: str) -> Price | None:
         """Return the prices of a model; None if they are unknown."""
-        found = self._look_up(model)
-        return found[0] if found else None
+        entry = self._look_up(model)
+        if entry is None:
+            return None
+        price, _ = entry
+        return price
 
     def described(self) -> str:
         """Return a text with the tables and days of the prices that were used so far."""
-        used = dict.fromkeys(str(found[1]) for found in self._found.values() if found)
-        return "; ".join(used) or str(_OWN if self.has_own else _LIST)
+        used: dict[str, None] = {}
+        for entry in self._found.values():
+            if entry is not None:
+                _, origin = entry
+                used[str(origin)] = None
+        if used:
+            return "; ".join(used)
+        return str(_OWN if self.has_own else _LIST)
 
     def origins(self) -> dict[str, dict[str, Any]]:
         """Return the prices that were used so far, by model, each with its `table` and its `day`.
@@ -240,18 +249,27 @@ class PriceList:
         The prices are for a million tokens, with the keys of a user's own table. The keys that begin with `above` are
         left out for a model without a price step. `day` is "" for a user's own table.
         """
-        found = {model: one for model, one in sorted(self._found.items()) if one}
-        return {model: {**asdict(origin), **_prices_by_key(price)} for model, (price, origin) in found.items()}
+        origins: dict[str, dict[str, Any]] = {}
+        for model, entry in sorted(self._found.items()):
+            if entry is not None:
+                price, origin = entry
+                origins[model] = {**asdict(origin), **_prices_by_key(price)}
+        return origins
 
     def unpriced(self) -> list[str]:
         """Return the models that were looked up so far and have no price, sorted."""
         return sorted(model for model, found in self._found.items() if not found)
 
     def _look_up(self, model: str) -> tuple[Price, PriceOrigin] | None:
-        if model not in self._found:
-            wanted = plain_model_name(model)
-            known = next((name for name in self._names if is_name_of(wanted, name)), None)
-            self._found[model] = self._rows[known] if known is not None else _price_in_package(model)
+        if model in self._found:
+            return self._found[model]
+        wanted = plain_model_name(model)
+        for name in self._names:
+            if is_name_of(wanted, name):
+                self._found[model] = self._rows[name]
+                break
+        else:
+            self._found[model] = _price_in_package(model)
         return self._found[model]
 
 

@@ -47,8 +47,11 @@ def shared_checkpoints(log: str | Path, session_id: str | None = None) -> list[P
     if wanted is None or not _SHARED_ID.fullmatch(wanted):
         return []
     project = _project_of(log)
-    found = (file for root in _roots() for file in _files_in(root / "v1", wanted))
-    return sorted(file for file in found if not _is_of_other_session(file, project, wanted))
+    paths: list[Path] = []
+    for root in _roots():
+        files = _files_in(root / "v1", wanted)
+        paths += [file for file in files if not _is_of_other_session(file, project, wanted)]
+    return sorted(paths)
 
 
 def texts_of(document: Path) -> list[str]:

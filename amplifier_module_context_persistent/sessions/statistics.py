@@ -284,13 +284,19 @@ class SessionCourse:
     open_calls: int
 
 
-def course_of(found: Figures) -> SessionCourse:
+def course_of(figures: Figures) -> SessionCourse:
     """Return the course of a session."""
-    ((turns, took_us),) = found.rows("SELECT count(*), sum(last_us - first_us) FROM turns WHERE session = ?")
-    ((calls, errors, left_open),) = found.rows(
+    [(turns, took_us)] = figures.rows("SELECT count(*), sum(last_us - first_us) FROM turns WHERE session = ?")
+    [(calls, errors, open_calls)] = figures.rows(
         "SELECT count(position), total(failed), total(result_position IS NULL) FROM calls WHERE session = ?"
     )
-    return SessionCourse(turns, took_us / 10**6 if took_us is not None else None, calls, int(errors), int(left_open))
+    return SessionCourse(
+        turns=turns,
+        duration_s=took_us / 10**6 if took_us is not None else None,
+        calls=calls,
+        errors=int(errors),
+        open_calls=int(open_calls),
+    )
 
 
 def largest_turns(found: Figures, bills: Mapping[int, Bill], count: int) -> list[TurnLine]:

@@ -40,8 +40,12 @@ def with_sub_agents(session: SessionFile, others: Iterable[SessionFile]) -> list
         session: the session.
         others: the sessions among which sub-agents are looked for.
     """
-    below = [one for one in others if one.project == session.project and one.id != session.id]
-    return [session, *(one for one in below if root_of(one.id, {session.id}) == session.id)]
+    family = [session]
+    for other in others:
+        is_candidate = other.project == session.project and other.id != session.id
+        if is_candidate and root_of(other.id, {session.id}) == session.id:
+            family.append(other)
+    return family
 
 
 def possible_roots(session_id: str) -> Iterator[str]:

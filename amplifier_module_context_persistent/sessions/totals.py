@@ -110,16 +110,16 @@ def total_of(found: GatheredFigures, prices: PriceList, period: Period = ALWAYS)
     return totals(found, prices, "", period).get("", Total())
 
 
-def totals(found: GatheredFigures, prices: PriceList, by: str, period: Period = ALWAYS) -> Mapping[str, Total]:
+def totals(figures: GatheredFigures, prices: PriceList, by: str, period: Period = ALWAYS) -> Mapping[str, Total]:
     """Return the totals by one of `BY`, in order. The key `""` is for records without a time, a tag or a model.
 
     Args:
-        found: the figures of the sessions.
+        figures: the figures of the sessions.
         prices: the prices of models.
         by: one of `BY`, or `"path"` for each log, or `""` for the sum of all.
         period: only records of this period; if it has a beginning or an end, records without a time are left out.
     """
-    return {key: one for (key,), one in totals_by(found, prices, (by,), period).items()}
+    return {key: total for (key,), total in totals_by(figures, prices, (by,), period).items()}
 
 
 def totals_by(
@@ -260,8 +260,10 @@ def _weight_of(total: Total) -> _Weight:
     return -total.bill.cost, -total.calls_s, -total.calls
 
 
-def _sum_of_weights(one: _Weight, other: _Weight) -> _Weight:
-    return one[0] + other[0], one[1] + other[1], one[2] + other[2]
+def _sum_of_weights(first: _Weight, second: _Weight) -> _Weight:
+    cost, seconds, calls = first
+    more_cost, more_seconds, more_calls = second
+    return cost + more_cost, seconds + more_seconds, calls + more_calls
 
 
 def slowest_calls(found: GatheredFigures, period: Period = ALWAYS, most: int = SLOWEST) -> list[SlowCallRow]:

@@ -193,9 +193,11 @@ class Transcript:
                 yield placed
 
     def _of_role(self, positions: Sequence[int], role: str) -> list[int]:
-        """Return those of some positions whose message has a role."""
-        index, code = self.reader.index, ROLE_CODES[role]
-        return [position for position in positions if index.columns.roles[index.live[position]] == code]
+        """Return the positions, among the given ones, of messages with a role."""
+        index = self.reader.index
+        roles = index.columns.roles
+        code = ROLE_CODES[role]
+        return [position for position in positions if roles[index.live[position]] == code]
 
     def _with_line(self, positions: Sequence[int], may_match: Callable[[bytes], bool]) -> list[int]:
         """Return those positions whose line may match. Lines that this package did not write always may."""
@@ -284,8 +286,10 @@ def session_id_in(transcript: Transcript) -> str | None:
 
 def header_session_id(headers: Sequence[Mapping[str, Any]]) -> str | None:
     """Return the session's id from the headers of its log; None if they contain none."""
-    named = naming_header(headers).get("session_id")
-    return named if isinstance(named, str) and named else None
+    session_id = naming_header(headers).get("session_id")
+    if not isinstance(session_id, str):
+        return None
+    return session_id or None
 
 
 def naming_header(headers: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
@@ -293,5 +297,6 @@ def naming_header(headers: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
 
     There may be several headers: in earlier versions, a session without an id that continued a log wrote its own.
     """
-    named = (header for header in reversed(headers) if header.get("session_id"))
-    return next(named, headers[-1] if headers else {})
+    naming = [header for header in headers if header.get("session_id")]
+    candidates = naming or headers
+    return candidates[-1] if candidates else {}

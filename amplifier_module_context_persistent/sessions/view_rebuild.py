@@ -219,10 +219,12 @@ def _window_of(config: Config, receipt: Receipt) -> Window:
 
 def view_request_of(book: ReceiptLog, receipt: Receipt) -> ViewRequest:
     """Return a view request with the parameters of a receipt and without a token limit."""
-    text = book.heads.get(receipt.head)
+    head_text = None
+    if receipt.head:
+        head_text = book.heads.get(receipt.head) or ""
     return ViewRequest(
         budget_tokens=sys.maxsize,
-        head_text=(text or "") if receipt.head else None,
+        head_text=head_text,
         reader=Recipient.of(receipt.provider, receipt.model, rules=receipt.rules),
         line_last=LINES in receipt.render,
         tools=receipt.tools,

@@ -186,10 +186,13 @@ def image_tokens(data: str | None) -> int:
     """Return the number of tokens of an image that is given as base64 text or as a `data:` address.
 
     Args:
-        data: base64 or a `data:` address; `None` for an image that is stored elsewhere (an address, a file id).
+        data: base64 or a `data:` address; None for an image that is stored elsewhere (an address, a file id).
     """
     size = image_dimensions(data) if data else None
-    return IMAGE_DEFAULT_TOKENS if size is None else size_tokens(*size)
+    if size is None:
+        return IMAGE_DEFAULT_TOKENS
+    width, height = size
+    return size_tokens(width, height)
 
 
 def image_dimensions(data: str) -> tuple[int, int] | None:

@@ -113,13 +113,13 @@ def _compaction_in(usage: Mapping[str, Any], provider: str, model: str) -> Repor
     if not passes:
         return None
     return ReportedUsage(
-        uncached=sum(one.uncached for one in passes),
-        cached=sum(one.cached for one in passes),
-        written=sum(one.written for one in passes),
-        output=sum(one.output or 0 for one in passes),
+        uncached=sum(usage_of_pass.uncached for usage_of_pass in passes),
+        cached=sum(usage_of_pass.cached for usage_of_pass in passes),
+        written=sum(usage_of_pass.written for usage_of_pass in passes),
+        output=sum(usage_of_pass.output or 0 for usage_of_pass in passes),
         provider=provider,
         model=model,
-        written_1h=sum(one.written_1h for one in passes),
+        written_1h=sum(usage_of_pass.written_1h for usage_of_pass in passes),
     )
 
 

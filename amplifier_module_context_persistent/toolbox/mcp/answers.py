@@ -248,21 +248,18 @@ def _page(name: str, items: list[Answer], first: int, fits: Callable[[list[Answe
     return {name: kept} | more
 
 
-def _filter(given: Arguments) -> SessionFilter:
-    """Return the filter of sessions for the arguments of a call. The sessions that a client may see are limited apart.
+def _filter(arguments: Arguments) -> SessionFilter:
+    """Return the filter of sessions for the arguments of a call, without the limits of the client's scope.
 
     Raises:
-        FilterError: a time is not one, or the range of times is empty.
+        FilterError: a time cannot be read, or the range of times is empty.
     """
-    since, until = given.get("since"), given.get("until")
+    since = arguments.get("since")
+    until = arguments.get("until")
     since_s = moment_s(since, name="since") if since else None
     until_s = moment_s(until, name="until") if until else None
     check_range(since_s, until_s)
-    return SessionFilter(
-        since_s=since_s,
-        until_s=until_s,
-        name=given.get("name") or None,
-    )
+    return SessionFilter(since_s=since_s, until_s=until_s, name=arguments.get("name") or None)
 
 
 def _shown(message: Message) -> Message | None:

@@ -45,24 +45,28 @@ class Scope:
             LogUnreadableError: the database cannot be asked.
         """
         project = str(self.directory) if self.directory is not None else None
-        everything = SessionFilter(project=project)
-        found = candidates(everything, everywhere=project is None, storage=self.storage)
-        return matching(found, wanted) if wanted is not None else found
+        in_scope = candidates(SessionFilter(project=project), everywhere=project is None, storage=self.storage)
+        if wanted is None:
+            return in_scope
+        return matching(in_scope, wanted)
 
     def session(self, name: str) -> SessionFile:
         """Return the session with an id, or the only session whose id begins with this text.
 
         Raises:
-            UnknownError: there is none, or more than one.
+            UnknownError: no session or more than one session has such an id.
         """
         sessions = self.sessions()
-        exact = [one for one in sessions if one.id == name]
-        found = exact or [one for one in sessions if name and one.id.startswith(name)]
-        if not found:
+        matches = [session for session in sessions if session.id == name]
+        if name and not matches:
+            matches = [session for session in sessions if session.id.startswith(name)]
+        if not matches:
             raise UnknownError("session: there is no such session; list_sessions gives the ids")
-        if len(found) > 1:
-            raise UnknownError(f"session: {len(found):,} sessions have this id, or ids that begin so; give more of it")
-        return found[0]
+        if len(matches) > 1:
+            raise UnknownError(
+                f"session: {len(matches):,} sessions have this id, or ids that begin so; give more of it"
+            )
+        return matches[0]
 
 
 @dataclass(frozen=True, slots=True)

@@ -161,7 +161,9 @@ def requests(transcript: Transcript, *, start: int = 0) -> Iterator[Seen]:
 
 def _tokens_before(plan: Message | None) -> int | None:
     """Return the tokens before the compaction that a plan's record reports, or None if it reports none."""
-    tokens = (plan or {}).get("tokens_before")
+    if plan is None:
+        return None
+    tokens = plan.get("tokens_before")
     return tokens if isinstance(tokens, int) else None
 
 
@@ -247,17 +249,21 @@ def compare(
     total = len(messages)
     tell = progress or (lambda *_: None)
     tokens = 0
-    for done, message in enumerate(messages, 1):
+    for number, message in enumerate(messages, 1):
         tokens += count_message(message, counter)
-        tell("reading", done, total)
-    evidence = far_evidence(messages, lambda done: tell("looking for far evidence", done, total))
+        tell("reading", number, total)
+    evidence = far_evidence(messages, lambda number: tell("looking for far evidence", number, total))
     session = PlayedSession(transcript.path, messages, tokens, evidence)
-    player = Player(session, counter, progress=lambda done: tell("adding up all of it", done, total))
-    whole = _play(player, policy_of("none"), budget_tokens, tell)
-    replayed = [whole if policy.name == "none" else _play(player, policy, budget_tokens, tell) for policy in chosen]
-    for one in replayed:
-        one.measures.billed_ratio = one.measures.billed / max(1.0, whole.measures.billed)
-    return Comparison(budget_tokens, counter.name, total, whole.measures, replayed)
+    player = Player(session, counter, progress=lambda number: tell("adding up all of it", number, total))
+    uncompacted = _play(player, policy_of("none"), budget_tokens, tell)
+    replays = []
+    for policy in chosen:
+        replay = uncompacted
+        if policy.name != "none":
+            replay = _play(player, policy, budget_tokens, tell)
+        replay.measures.billed_ratio = replay.measures.billed / max(1.0, uncompacted.measures.billed)
+        replays.append(replay)
+    return Comparison(budget_tokens, counter.name, total, uncompacted.measures, replays)
 
 
 def _play(player: Player, chosen: PolicyChoice, budget_tokens: int, tell: Progress) -> Replayed:
@@ -311,15 +317,28 @@ def _result(future: Future[T]) -> T:
 def _against(seen: Seen, before: Seen | None, marker: Marker, *, tokens_before: int | None = None) -> Seen:
     """Return a request with its losses against the request before it, if both views could be made.
 
-    The size before a compaction comes from its plan, as in all statistics, or else from the earlier view.
+    Args:
+        seen: the request.
+        before: the request before it; None for the first request.
+        marker: the marker that made the marks.
+        tokens_before: the size before the compaction that the plan reports, as in all statistics; by default the size
+            of the view before.
     """
-    earlier = before.marks if before is not None else Marks(0)
-    if seen.marks is None or earlier is None:
+    marks_before: Marks | None = Marks(0)
+    view_tokens_before = 0
+    if before is not None:
+        marks_before = before.marks
+        view_tokens_before = before.tokens
+    if seen.marks is None or marks_before is None:
         return seen
-    was = before.tokens if before is not None else 0
-    tokens_before = was if tokens_before is None else tokens_before
-    view = seen.view or ()
-    compaction = lost(earlier, seen.marks, view, marker, tokens_before=tokens_before, tokens_after=seen.tokens)
+    compaction = lost(
+        marks_before,
+        seen.marks,
+        seen.view or (),
+        marker,
+        tokens_before=view_tokens_before if tokens_before is None else tokens_before,
+        tokens_after=seen.tokens,
+    )
     return dataclasses.replace(seen, compaction=compaction)
 
 

@@ -299,13 +299,18 @@ class TermFinder:
 
     def _terms_with(self, word: str) -> tuple[str, ...]:
         """Return the terms whose longest word is contained in a word."""
-        return tuple(term for piece in self._pieces_in(word) for term in self._by_piece[piece])
+        terms: list[str] = []
+        for piece in self._pieces_in(word):
+            terms += self._by_piece[piece]
+        return tuple(terms)
 
     def _pieces_in(self, word: str) -> set[str]:
-        by_start, found = self._by_start, set[str]()
+        """Return the longest words of terms that are contained in a word."""
+        contained: set[str] = set()
+        by_start = self._by_start
         for size in self._start_sizes:
             for at in range(len(word) - size + 1):
                 pieces = by_start.get(word[at : at + size])
                 if pieces is not None:
-                    found.update(piece for piece in pieces if word.startswith(piece, at))
-        return found
+                    contained.update(piece for piece in pieces if word.startswith(piece, at))
+        return contained

@@ -55,11 +55,15 @@ class Excerpts:
 
 def _first_line(message: Message) -> str:
     """Return the first line of a message's text, or else the names and argument values of its calls."""
-    said = text_of(message).strip().partition("\n")[0]
-    if not said:
-        asked = [(call_name_of(one), *call_arguments_of(one).values()) for one in given_calls(message).values()]
-        said = "; ".join(" ".join(map(str, words)) for words in asked).partition("\n")[0]
-    return said[:_LINE_CHARS]
+    text = text_of(message).strip()
+    line, _, _ = text.partition("\n")
+    if not line:
+        descriptions = []
+        for call in given_calls(message).values():
+            words = [call_name_of(call), *map(str, call_arguments_of(call).values())]
+            descriptions.append(" ".join(words))
+        line, _, _ = "; ".join(descriptions).partition("\n")
+    return line[:_LINE_CHARS]
 
 
 class ExcerptItems(Excerpts):

@@ -112,12 +112,15 @@ def lost(
         tokens_before: the size of the earlier view.
         tokens_after: the size of the view.
     """
-    elided = sum(mark == ELIDED and before.shown.get(position) == KEPT for position, mark in after.shown.items())
-    gone = [position for position in before.shown if position not in after.shown and position < after.total]
-    if not elided and not gone:
+    elided = 0
+    for position, mark in after.shown.items():
+        if mark == ELIDED and before.shown.get(position) == KEPT:
+            elided += 1
+    no_longer_shown = [position for position in before.shown if position not in after.shown and position < after.total]
+    if not elided and not no_longer_shown:
         return None
     never_shown = [position for position in range(before.total, after.total) if position not in after.shown]
-    left_out = gone + never_shown
+    left_out = no_longer_shown + never_shown
     dropped = [position for position in left_out if after.of(position) == DROPPED]
     return Compacted(
         elided=elided,

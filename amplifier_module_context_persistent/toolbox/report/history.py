@@ -89,12 +89,14 @@ class History:
 
     def to_json(self) -> dict[str, Any]:
         """Return the columns in the form that the page's script reads; see docs/report_data.md."""
-        distances = [call.result - call.message if call.result >= 0 else 0 for call in self.calls]
+        # The distance from a call's message to its result's message; 0 without a result.
+        distances = [0 if call.result < 0 else call.result - call.message for call in self.calls]
+        states = [_STATES[call.state] for call in self.calls]
         calls = {
             "message": differences([call.message for call in self.calls]),
             "tool": [call.tool for call in self.calls],
             "result": distances,
-            "state": "".join(_STATES[call.state] for call in self.calls),
+            "state": "".join(states),
             "ms": [call.duration_ms for call in self.calls],
         }
         return {

@@ -157,6 +157,7 @@ def _rows(lines: list[ReportLine]) -> Iterator[dict[str, Any]]:
         number = line.number
         failed = number("failed") + number("rejected") + number("unanswered")
         took = number("ended") - number("began")
+        read_tokens = number("input")
         about = (line.text("project"), *line.texts("models"), *line.texts("tags"))
         numbers = {
             "ended": number("ended"),
@@ -165,7 +166,7 @@ def _rows(lines: list[ReportLine]) -> Iterator[dict[str, Any]]:
             "took": max(0, took),
             "messages": number("messages"),
             "calls": number("calls"),
-            "read": number("input"),
+            "read": read_tokens,
             "failed": failed,
         }
         yield {
@@ -178,7 +179,7 @@ def _rows(lines: list[ReportLine]) -> Iterator[dict[str, Any]]:
             "messages": _count(number("messages")),
             "calls": _count(number("calls")),
             "failed": _count(failed) if failed else "",
-            "read": _count(number("input")) if number("input") else "",
+            "read": _count(read_tokens) if read_tokens else "",
             "cost": dollars(number("cost"), is_estimated=line.is_estimated),
             "redacts": line.notes.get("redacts") is True,
             "about": [text for text in about if text],

@@ -61,9 +61,12 @@ class Requests:
 
     def to_json(self) -> dict[str, Any]:
         """Return the requests in the form that the page's script reads; see docs/report_data.md."""
-        keys = list(self.rows[0]) if self.rows else []
+        columns: dict[str, list[Any]] = {}
+        if self.rows:
+            for name in self.rows[0]:
+                columns[name] = [row[name] for row in self.rows]
         return {
-            "columns": {key: [row[key] for row in self.rows] for key in keys},
+            "columns": columns,
             "epochs": self.epochs,
             "compactions": self.compactions,
             "texts": self.texts,

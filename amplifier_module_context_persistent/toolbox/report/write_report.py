@@ -248,10 +248,11 @@ def _request_sums(requests: Requests) -> dict[str, Any]:
     """Return counts, tokens and costs of the requests; unknown numbers (negative in the rows) count as 0."""
     rows = requests.rows
 
-    def total(key: str) -> Any:
-        return sum(row[key] for row in rows if row[key] > 0)
+    def total(column: str) -> Any:
+        return sum(row[column] for row in rows if row[column] > 0)
 
     verdicts = Counter(row["proved"] for row in rows)
+    has_estimated_cost = any(row["guess"] and row["cost"] > 0 for row in rows)
     return {
         "requests": len(rows) if requests.receipts else 0,
         "compactions": len(requests.compactions),
@@ -261,7 +262,7 @@ def _request_sums(requests: Requests) -> dict[str, Any]:
         "cached": total("cached"),
         "output": total("output"),
         "cost": round(total("cost") + 0.0, 4),
-        "cost_estimated": any(row["guess"] and row["cost"] > 0 for row in rows),
+        "cost_estimated": has_estimated_cost,
     }
 
 
