@@ -44,7 +44,10 @@ class Kept:
     named: Sequence[Named]
 
     def end_in(self, keys: Sequence[str]) -> int:
-        """Return how many messages of a list, given by their keys, the plan covers, or 0 if the last one is missing."""
+        """Return the number of a list's messages that the plan covers; the list has the keys of the messages.
+
+        Return 0 if the list lacks the last message of the plan.
+        """
         upto = str(self.plan.record.get("upto"))
         end = 0
         for key, ids in self.named:
@@ -84,7 +87,7 @@ class KeptPlan:
         return kept
 
     async def carry_to(self, other: KeptPlan) -> None:
-        """Copy a plan to another conversation: the newest one whose messages that conversation has.
+        """Copy the newest plan that fits to another conversation. A plan fits if the conversation has its messages.
 
         A fork from an earlier place then continues with the view that was sent there.
 

@@ -65,7 +65,7 @@ class PersistentConversationStore(ConversationStore):
     def __init__(self, where: str | os.PathLike[str], **options: Any) -> None:
         self._sessions = SessionsByKey(where, **options)
         self._owners: dict[str, str] = {}
-        """The id of a conversation that has an entry, by the id of each entry that this process has met."""
+        """For each entry that this process has seen, by its id: the id of a conversation that has the entry."""
         self._views: list[ref[ViewOfHistory]] = []
         """The views to tell about each save, so that they keep their plans in the saved conversation."""
 

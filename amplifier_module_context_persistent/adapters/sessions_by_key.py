@@ -70,7 +70,7 @@ class SessionsByKey:
         self._open: dict[SessionKey, PersistentContextManager] = {}
 
     async def open(self, key: SessionKey) -> PersistentContextManager:
-        """Return the manager of a session, new or not. Nothing is created before something is added to the session."""
+        """Return the manager of an existing or a new session. A new session's log is made for its first message."""
         manager = self._open.pop(key, None) or self._manager(key)
         self._open[key] = manager  # the last used session is at the end
         while len(self._open) > _MOST_OPEN:

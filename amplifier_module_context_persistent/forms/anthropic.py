@@ -465,7 +465,7 @@ def _is_anthropic_source(source: Any, form: str) -> bool:
 
 
 def _document(block: Mapping[str, Any], *, is_foreign: bool) -> Message:
-    """Return a document or search result; from another provider, only with the keys that Anthropic knows."""
+    """Return a document or search result. If it is from another provider, keep only the keys that Anthropic knows."""
     if not is_foreign:
         return {key: value for key, value in block.items() if key not in _OURS_ON_A_BLOCK | _FROM_MCP}
     written: Message = {key: value for key, value in block.items() if key in _OF_DOCUMENTS}

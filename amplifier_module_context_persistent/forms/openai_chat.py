@@ -191,7 +191,7 @@ def _thoughts_of(message: Mapping[str, Any], kept: Message) -> list[Message]:
 
 
 def _read_call(given: Any) -> Any:
-    """Return a call in Amplifier's shape if it is of a custom tool, whose input is its argument; others unchanged."""
+    """Return a call of a custom tool in Amplifier's shape, with its input as the argument; other calls unchanged."""
     custom = mapping(given).get("custom")
     if custom is None or not isinstance(custom, Mapping):
         return given

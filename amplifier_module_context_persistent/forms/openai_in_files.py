@@ -66,7 +66,7 @@ def is_of_answer(item: Mapping[str, Any]) -> bool:
 
 
 def words_of_agent(item: Mapping[str, Any]) -> str:
-    """Return what one agent of Codex says to another; "" if only the provider can read it."""
+    """Return the text that one agent of Codex sends to another; "" if only the provider can read it."""
     content = item.get("content")
     if isinstance(content, str):
         return content.strip()

@@ -32,7 +32,7 @@ _SPACING: dict[str, tuple[str, str]] = {"compact": (",", ":"), "spaced": (", ", 
 
 
 def with_body(parts: Sequence[Message], body: Mapping[str, Any] | list[Any], name: str, **facts: Any) -> list[Message]:
-    """Return the canonical messages of a foreign one with the mark from which `bodies_in` restores its body.
+    """Return the canonical messages of a foreign message, with its body in a mark. `bodies_in` restores the body.
 
     Args:
         parts: the canonical messages, at least one; they are not mutated.

@@ -37,7 +37,7 @@ def _only_lacks_dropped(stored: Mapping[str, Any], given: Mapping[str, Any]) -> 
 
 
 def content_key(message: Mapping[str, Any]) -> str:
-    """Return a text that is equal for messages that are equal after a host's sanitising."""
+    """Return a key of a message's content. Messages that a host's sanitising makes equal have equal keys."""
     return json.dumps(_compared(message), sort_keys=True, default=str)
 
 

@@ -1,4 +1,4 @@
-"""Replacing texts inside a message that stays: in what it says, never in its ids, names and types.
+"""Replace texts in the content of a message, never in its ids, names and types.
 
 Ids, roles, types, tool names and times stay, so that calls and results still match. In a tool call's arguments
 everything is replaced. A thinking block that would change is left out, because providers refuse thinking whose

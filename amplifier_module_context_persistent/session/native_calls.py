@@ -54,7 +54,7 @@ class NativeCompaction:
         return self._task is not None and not self._task.done()
 
     def turn(self, provider: Any, facts: ProviderFacts) -> NativeTurn | None:
-        """Return what a request's provider supports of its own compaction, or None if no provider is named."""
+        """Return how a request's provider supports compaction of its own, or None if no provider is named."""
         if not facts.name:
             return None
         if self._config.compaction_strategy != NATIVE:

@@ -220,10 +220,10 @@ class Arranger:
         self.previous, self.answered = next_head, True
 
     def _places(self, groups: Sequence[Group]) -> tuple[int, dict[int, str]]:
-        """Return the positions of the groups before which the plan inserts something.
+        """Return the places of the plan's insertions. A place is the position of the group that follows.
 
-        The first value is the position of the provider's item, or -1 without an item. The second value has the inserted
-        texts by position.
+        The first value is the place of the provider's item, or -1 without an item. The second value has the inserted
+        texts by place.
         """
         plan = self.how.plan
         markers = {gap.before: gap.text for gap in plan.left_out.gaps or () if not gap.after and gap.text}

@@ -55,7 +55,7 @@ def tools_hash(tools_json: str) -> str:
 
 
 def sent_hash(message: Message) -> bytes:
-    """Return the hash of what is sent to a provider for a message.
+    """Return the hash of a message as it is sent to a provider.
 
     Cache marks are left out. The metadata are left out too, except the keys that contain reasoning
     (`recipients.REASONING_NAMES`).

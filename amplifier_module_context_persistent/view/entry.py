@@ -1,7 +1,7 @@
 """An entry: a description of one stored message, with which views and plans work without reading the message.
 
-`classify` alone decides what a message is to the engine: a human's message, an instruction, a pin, a call, a result, or
-a message of which providers accept nothing.
+Only `classify` decides how the engine treats a message: as a human's message, an instruction, a pin, a call, a result,
+or a blank message, of which providers accept no part.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class RequestForm:
     """The form of a stored message in a request before any plan changes it."""
 
     blank: bool = False
-    """Whether nothing of the message can be sent; providers refuse a message without content."""
+    """Whether no part of the message can be sent. It is left out, because providers refuse empty messages."""
     plain: bool = True
     """Whether the message is in a form that every provider accepts."""
     for_readers: bool = False
@@ -95,7 +95,7 @@ class Reasoning:
     """The reasoning of an answer."""
 
     bond: Bond | None = None
-    """The maker of the parts that only their maker can read, or None if there are no such parts."""
+    """The maker of the parts that no other model can read, or None if there are no such parts."""
     tokens: int = 0
     """Tokens of the message that are thinking."""
     narration_tokens: int = 0
@@ -154,7 +154,7 @@ class Entry:
 
     @property
     def stays(self) -> bool:
-        """Whether `preserve_system` keeps the message: all system text but that of hooks in the conversation."""
+        """Whether `preserve_system` keeps the message: it is system text, and not from a hook in the conversation."""
         return self.role in INSTRUCTING and not self.origin.hook
 
     @property
@@ -249,7 +249,7 @@ def _reasoning_of(bond: Bond | None, thinking_tokens: int, narration_tokens: int
 
 
 def _is_narrated(bond: Bond | None) -> bool:
-    """Return whether an answer is from a model to which its thinking between tool calls may be shown as plain text."""
+    """Return whether the model of an answer may get its own thinking between tool calls as plain text."""
     return bond is not None and Recipient.of(bond.provider, bond.model).binding.narrates
 
 

@@ -1,8 +1,8 @@
-"""Calls without a result: which they are, and the stand-in that views show in place of a result.
+"""Calls without a result, and the stand-in that views show in place of a result.
 
 A killed process, a cancelled tool or a purge may leave a call without a result, and providers refuse such a request.
-`tool_groups` finds these calls. A view shows a stand-in right after each of them (`Arranger`), and the log stays as it
-is. Rules:
+`tool_groups` finds these calls. A view shows a stand-in right after each of them (`Arranger`); the log is not changed.
+Rules:
 
 - An *open* call is the last call with its id, and may still get its result. The result then replaces the stand-in.
 - A *late* result comes after an answer that saw the stand-in. It is shown beside its call all the same.
@@ -75,7 +75,7 @@ def _last_groups_by_call(groups: Sequence[Group]) -> dict[str, int]:
 
 
 class LateResults:
-    """Finds late results: results of calls that the model already saw answered by a stand-in.
+    """Finds late results. The model already saw a stand-in in place of such a result.
 
     Adjacent answers are parts of one response and count as one. If a list continues the list of the call before, only
     its new entries are read.

@@ -64,7 +64,7 @@ class Gap:
     reference: str = ""
     """The id of the first message of the gap."""
     said: tuple[Quote, ...] = ()
-    """Quotes of what was said in the gap; the marker's text shows them after its first line."""
+    """Quotes of messages in the gap; the marker's text shows them after its first line."""
 
     def to_record(self) -> list[Any]:
         """Encode the gap for a plan's record."""

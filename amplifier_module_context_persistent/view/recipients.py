@@ -1,4 +1,4 @@
-"""The readers of views, and what reasoning each accepts: one table, each row with its source and its date.
+"""The readers of views, and the reasoning that each reader accepts: one table, each row with its source and its date.
 
 Reasoning may be bound to
 
@@ -51,7 +51,7 @@ _PARTS = (
 
 
 class Binding(NamedTuple):
-    """A provider's rule: what has to be the same as in an answer's request for its reasoning to be accepted again."""
+    """A provider's rule for accepting an answer's reasoning again: the parts of the request that must be unchanged."""
 
     family: str
     """The family of providers; "" for any."""
@@ -81,7 +81,7 @@ class Prefill(NamedTuple):
     version: re.Pattern[str]
     """Finds the version in a model's name: one or two numbers."""
     names: tuple[str, ...]
-    """Words of which each such model has one in its name. Other models are unknown."""
+    """Words; each such model has one of them in its name. Other models are unknown."""
     refuses_from: tuple[int, int]
     source: str
     read_on: str
@@ -431,7 +431,7 @@ def _compacting_model(metadata: Mapping[str, Any]) -> str:
 
 
 def lacks_reasoning(message: Message) -> bool:
-    """Return whether the reasoning of an answer was left out: such an answer still has the `bound` of its request."""
+    """Return whether an answer has the `bound` of its request but no reasoning: its reasoning was left out."""
     if not bound_to(message):
         return False
     bond = bond_of(message, ("", ""))

@@ -26,7 +26,7 @@ from .wire_rules import sendable
 
 
 def common_length(old: Sequence[Item], new: Sequence[Item]) -> int:
-    """Count the equal items at the start of two views. Most of them are the same objects, which is faster to see."""
+    """Count the equal items at the start of two views. Most are identical objects, which are fast to compare."""
     length = same_items(old, new)
     for old_item, new_item in zip(old[length:], new[length:], strict=False):
         if old_item != new_item:
@@ -120,7 +120,7 @@ def _render_item(item: Item, entry: Entry, message: Message, boundary: str) -> M
 
 
 def _with_answered_call(message: Message, call_id: str, name: str) -> Message:
-    """Return a result with the id and the tool name of the call that it answers. A name that the result has stays."""
+    """Return a result with the id and the tool name of the call that it answers. A name of its own is kept."""
     own_name = message.get("name")
     if message.get("tool_call_id") == call_id and own_name:
         return message

@@ -116,7 +116,10 @@ class Beginnings:
 
 
 def begun_by(expression: re.Pattern[str], text: str, beginning: str) -> list[re.Match[str]]:
-    """Return the matches of an expression that begin with a fixed text, in order; much faster than a search with it."""
+    """Return the matches of an expression that begin with a fixed text, in order.
+
+    This is much faster than a search with the expression alone.
+    """
     matches = []
     at = text.find(beginning)
     while at >= 0:

@@ -1,10 +1,10 @@
-"""A server for agents: sessions of one project, or of all, over the Model Context Protocol. It reads, and nothing else.
+"""A server that shows agents the sessions of one project, or of all, over the Model Context Protocol. It only reads.
 
 Rules of this package:
-- The scope is fixed when the server starts; no argument of a tool widens it. What is out of scope is unknown.
-- Every text of a session is shown without its secrets, as exports show it, and stands in a field of its own: a session
-  may hold anything, also what reads like an instruction. No sentence of ours surrounds it.
-- Nothing is written, not even a catalogue, and nobody is asked.
+- The scope is fixed when the server starts; no argument of a tool widens it. Sessions out of scope are unknown to it.
+- Every text of a session is shown without its secrets, as exports show it, in a field of its own. No sentence of ours
+  surrounds it, because a session may contain any text, also one that reads like an instruction.
+- Nothing is written, not even a catalogue. The server asks no person.
 
 Where things are done:
 - the tools and the check of a call: `server`; what they answer: `answers`; how long an answer may be: `answer_size`;

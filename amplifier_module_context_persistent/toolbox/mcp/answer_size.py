@@ -16,4 +16,6 @@ def fits(answer: Any) -> bool:
     counter = open_counter("estimate")
     text = json.dumps(answer, ensure_ascii=False)
     in_ascii = text.encode("ascii", "ignore").decode()
-    return max(counter.count_text(text), counter.count_text(in_ascii) + len(text) - len(in_ascii)) <= MOST_TOKENS
+    tokens = counter.count_text(text)
+    most_tokens = counter.count_text(in_ascii) + len(text) - len(in_ascii)
+    return max(tokens, most_tokens) <= MOST_TOKENS

@@ -38,18 +38,19 @@ from .scope import (
 logger = logging.getLogger(__name__)
 
 ANSWER_S = 1.0
-"""How long a question waits for the index: with the reading of its answers it ends within two seconds."""
+"""The longest time that a question waits for the index. The answers are then read in less than a second more."""
 _LAST_BATCH_S = 0.2
-"""How long it waits for the index to pause."""
+"""The longest time that a question waits for the index to pause."""
 _MOST_FILES_S = 1.5
 _ANSWERS, _SESSIONS, _MESSAGES = 8, 20, 12
-"""So many are given if a call does not say how many."""
+"""The numbers of answers, sessions and messages that a call gets by default."""
 _EXCERPT_CHARS = (MOST_CHARS, 1_000, 400, 160)
 """The lengths of excerpts that are tried, until all answers fit."""
 _MOST_UNREADABLE = 20
-"""So many sessions that cannot be read are named."""
+"""The largest number of unreadable sessions that an answer names."""
 _BEFORE = 3
 _MOST_TITLE = 200
+_OUTLINE_CHARS = 200
 
 Arguments = Mapping[str, Any]
 Answer = dict[str, Any]
@@ -61,13 +62,13 @@ class Answers:
 
     Attributes:
         scope: the sessions.
-        ahead: the index of what the catalogues lack.
+        ahead: the index of the messages that the catalogues have not indexed.
     """
 
     scope: Scope
     ahead: IndexAhead = field(default_factory=IndexAhead)
     _seen: dict[str, tuple[float, Overview]] = field(default_factory=dict)
-    """What was seen of sessions, each with the log's last change by then, by the logs' paths."""
+    """The list entries of sessions that were read, each with the time of the log's last change, by the log's path."""
 
     def search_sessions(self, given: Arguments) -> Answer:
         """Find the messages that answer a question best."""
@@ -108,7 +109,10 @@ class Answers:
         return answer | _page("answers", answers, first, lambda some: fits(answer | {"answers": some}))
 
     def _search(self, sessions: Sequence[SessionFile]) -> RankedSearch:
-        """Return a search over the sessions. Files are indexed for a second before; the question indexes databases."""
+        """Return a search over the sessions.
+
+        Logs in files are indexed before the search, for `ANSWER_S` at most. Logs in a database are indexed by it.
+        """
         if self.scope.storage is not None:
             deadline = time.monotonic() + ANSWER_S
             return RankedSearch(
@@ -123,21 +127,25 @@ class Answers:
         return RankedSearch(sessions, may_go_on=lambda: False, fills=self.ahead.fills, failed=self.ahead.failed)
 
     def _go_on(self, sessions: Sequence[SessionFile]) -> None:
-        """Index on after the question, first what it asked."""
+        """Continue to index after the question: its sessions first, then all others."""
         if self.scope.storage is None:
             self.ahead.go_on(sessions, self.scope.sessions())
 
-    def _answer_of(self, one: BestMessage, chars: int) -> Answer:
+    def _answer_of(self, found: BestMessage, chars: int) -> Answer:
         """Return an answer, with an excerpt of at most `chars` characters."""
-        text = text_of(one.placed.message)
-        excerpt = best_excerpt(text, one.worth, chars=chars)
-        where = self._where(one.session) | _of_message(one.placed)
-        forks = {"forks": len(one.forks)} if one.forks else {}
-        place = {"offset": excerpt.offset, "characters": len(text)}
-        return where | {"score": one.score, "text": excerpt.text} | place | forks
+        text = text_of(found.placed.message)
+        excerpt = best_excerpt(text, found.worth, chars=chars)
+        answer = self._where(found.session) | _of_message(found.placed)
+        answer["score"] = found.score
+        answer["text"] = excerpt.text
+        answer["offset"] = excerpt.offset
+        answer["characters"] = len(text)
+        if found.forks:
+            answer["forks"] = len(found.forks)
+        return answer
 
     def read_session(self, given: Arguments) -> Answer:
-        """Read messages around one, a turn, or an outline."""
+        """Read the messages around a message, the messages of a turn, or an outline."""
         session = self.scope.session(given["session"])
         with Transcript(session.path) as transcript:
             answer = self._where(session) | {"messages_in_session": len(transcript)}
@@ -145,41 +153,45 @@ class Answers:
                 return answer | _outline(transcript, answer)
             start, stop = _range(transcript, given)
             offset = given.get("offset", 0)
-            messages, following = list[Answer](), None
+            messages = list[Answer]()
+            next_number = None
             for placed in transcript.placed(start, stop):
                 if not may_be_shown(placed.message):
                     continue
                 if placed.number != given.get("number", placed.number):
-                    offset = 0  # the message that it is of is not shown
+                    offset = 0  # the offset is for a message that is not shown
                 text = text_of(shown(placed.message))
                 piece = text[offset : offset + MOST_CHARS]
-                one = _of_message(placed) | {"text": piece}
+                entry = _of_message(placed) | {"text": piece}
                 if len(text) > offset + len(piece):
-                    one |= {"characters": len(text), "next_offset": offset + len(piece)}
-                if not fits(answer | {"messages": [*messages, one]}):
-                    following = placed.number
+                    entry |= {"characters": len(text), "next_offset": offset + len(piece)}
+                if not fits(answer | {"messages": [*messages, entry]}):
+                    next_number = placed.number
                     break
-                messages.append(one)
+                messages.append(entry)
                 offset = 0
-            if following is None and stop < len(transcript):
-                following = stop + 1
-            return answer | {"messages": messages} | ({"next_number": following} if following is not None else {})
+            if next_number is None and stop < len(transcript):
+                next_number = stop + 1
+            answer |= {"messages": messages}
+            if next_number is not None:
+                answer["next_number"] = next_number
+            return answer
 
     def list_sessions(self, given: Arguments) -> Answer:
         """List sessions, those with the newest messages first and those without times last."""
-        seen = self._overviews(self.scope.sessions(_filter(given)))
-        seen.sort(key=lambda one: (-one.known_s, one.session.id))
+        overviews = self._overviews(self.scope.sessions(_filter(given)))
+        overviews.sort(key=lambda overview: (-overview.known_s, overview.session.id))
         first = given.get("offset", 0)
         stop = first + given.get("limit", _SESSIONS)
         listed = []
-        for one in seen[first:stop]:
-            entry = self._where(one.session)
-            entry["first_message"] = one.first_message
-            entry["last_message"] = one.last_message
-            entry["messages"] = one.messages
-            entry["model"] = without_secrets(one.model)
+        for overview in overviews[first:stop]:
+            entry = self._where(overview.session)
+            entry["first_message"] = overview.first_message
+            entry["last_message"] = overview.last_message
+            entry["messages"] = overview.messages
+            entry["model"] = without_secrets(overview.model)
             listed.append(entry)
-        answer: Answer = {"in_scope": len(seen)}
+        answer: Answer = {"in_scope": len(overviews)}
         return answer | _page("sessions", listed, first, lambda some: fits(answer | {"sessions": some}))
 
     def files_touched(self, given: Arguments) -> Answer:
@@ -196,12 +208,13 @@ class Answers:
         looked_at = 0
         deadline = time.monotonic() + _MOST_FILES_S
         sessions = self.scope.sessions(_filter(given))
-        for session in sorted(sessions, key=lambda one: -one.modified_s):
+        for session in sorted(sessions, key=lambda session: -session.modified_s):
             if time.monotonic() > deadline:
                 break
             looked_at += 1
             try:
-                found += [self._where(session) | one for one in _files_of(session, given["path"])]
+                where = self._where(session)
+                found += [where | file for file in _files_of(session, given["path"])]
             except Exception as error:
                 logger.debug("%s: its files cannot be told", session.path, exc_info=error)
                 unreadable.append(session.id)
@@ -215,20 +228,28 @@ class Answers:
 
     def _title_of(self, session: SessionFile) -> str:
         """Return the name of a session, or else the first line that a person wrote in it."""
-        (seen,) = self._overviews([session])
-        return without_secrets(name_from_glance(session.path, seen).name or seen.first_line)[:_MOST_TITLE]
+        [overview] = self._overviews([session])
+        title = name_from_glance(session.path, overview).name or overview.first_line
+        return without_secrets(title)[:_MOST_TITLE]
 
     def _overviews(self, sessions: Sequence[SessionFile]) -> list[Overview]:
         """Return the list entries of sessions. Sessions that are unchanged since the last call are not read."""
-        changed = [one for one in sessions if not self._is_known(one)]
-        for session, seen in zip(changed, seen_of(changed), strict=True):
-            self._seen[str(session.path)] = session.modified_s, seen
-        return [self._seen[str(session.path)][1] for session in sessions]
+        changed = [session for session in sessions if not self._is_known(session)]
+        for session, overview in zip(changed, seen_of(changed), strict=True):
+            self._seen[str(session.path)] = session.modified_s, overview
+        overviews = []
+        for session in sessions:
+            _, overview = self._seen[str(session.path)]
+            overviews.append(overview)
+        return overviews
 
     def _is_known(self, session: SessionFile) -> bool:
         """Return whether the session was read before and is unchanged since."""
-        modified_s, seen = self._seen.get(str(session.path), (None, None))
-        return seen is not None and modified_s == session.modified_s and not seen.error
+        path = str(session.path)
+        if path not in self._seen:
+            return False
+        modified_s, overview = self._seen[path]
+        return modified_s == session.modified_s and not overview.error
 
 
 def _what_is_indexed(found: BestMessages) -> str:
@@ -241,11 +262,23 @@ def _what_is_indexed(found: BestMessages) -> str:
 
 
 def _page(name: str, items: list[Answer], first: int, fits: Callable[[list[Answer]], bool]) -> Answer:
-    """Return a page of an answer: the items that fit, and the number of the others with the offset to get them."""
+    """Return a page of an answer.
+
+    Args:
+        name: the key of the items in the answer.
+        items: the items.
+        first: the offset of the first item among all items.
+        fits: returns whether some items fit into the answer.
+
+    Returns:
+        The items that fit. If others are left out, also their number and the offset to get them.
+    """
     kept = in_limit(items, fits)
-    left_out = len(items) - len(kept)
-    more = {"left_out": left_out, "next_offset": first + len(kept)} if left_out else {}
-    return {name: kept} | more
+    page: Answer = {name: kept}
+    if len(kept) < len(items):
+        page["left_out"] = len(items) - len(kept)
+        page["next_offset"] = first + len(kept)
+    return page
 
 
 def _filter(arguments: Arguments) -> SessionFilter:
@@ -302,12 +335,23 @@ def _range(transcript: Transcript, given: Arguments) -> tuple[int, int]:
 
 
 def _outline(transcript: Transcript, answer: Answer) -> Answer:
+    """Return the first lines of a session's turns, as many as fit into the answer."""
     turns = []
     for turn in transcript.turns():
         placed = next(transcript.placed(turn.start, turn.start + 1))
-        says = text_of(shown(placed.message)).strip().partition("\n")[0][:200] if may_be_shown(placed.message) else ""
-        entry = {"turn": turn.number, "number": turn.start + 1, "messages": len(turn), "text": says}
-        turns.append(entry | {"speaker": speaker_of(placed), "time": timestamp_of(placed.message)})
+        line = ""
+        if may_be_shown(placed.message):
+            line, _, _ = text_of(shown(placed.message)).strip().partition("\n")
+        turns.append(
+            {
+                "turn": turn.number,
+                "number": turn.start + 1,
+                "messages": len(turn),
+                "text": line[:_OUTLINE_CHARS],
+                "speaker": speaker_of(placed),
+                "time": timestamp_of(placed.message),
+            }
+        )
     return {"turns": in_limit(turns, lambda some: fits(answer | {"turns": some})), "turns_in_session": len(turns)}
 
 
@@ -322,9 +366,11 @@ def _files_of(session: SessionFile, path: str) -> list[Answer]:
                 for name in use.paths:
                     if path and not same_file(path, name):
                         continue
-                    one = files.pop(name, {"path": without_secrets(name), "read": 0, "changed": 0})
-                    one["read" if use.kind == READ else "changed"] += 1
-                    files[name] = one | {"last_number": placed.number, "last_time": timestamp_of(placed.message)}
+                    file = files.pop(name, {"path": without_secrets(name), "read": 0, "changed": 0})
+                    file["read" if use.kind == READ else "changed"] += 1
+                    file["last_number"] = placed.number
+                    file["last_time"] = timestamp_of(placed.message)
+                    files[name] = file  # at the end, as the file that was touched last
     return list(reversed(files.values()))
 
 

@@ -19,12 +19,12 @@ class Excerpt:
 
 
 def best_excerpt(text: str, worth: Mapping[str, float], *, chars: int = MOST_CHARS) -> Excerpt:
-    """Cut out the lines that tell most of a question; of long lines, the characters around its words.
+    """Return the lines of a text that answer a question best; of long lines, the characters around its words.
 
     Args:
-        text: what is shown of a message. If it has no word of the question, its first line is the excerpt.
+        text: the text of a message. If it has no word of the question, its first line is the excerpt.
         worth: the question's terms, each with its part of the score.
-        chars: the most characters of it.
+        chars: the largest number of characters.
     """
     marks = marks_of(text, worth)
     if marks:

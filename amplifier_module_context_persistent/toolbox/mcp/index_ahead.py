@@ -1,6 +1,6 @@
-"""The index of a server's sessions that their catalogues lack: filled in memory, since the server writes nothing.
+"""The index of messages that no catalogue has indexed. It is kept in memory, because the server writes nothing.
 
-A thread fills it, so that a question waits for it as long as it wants, and the thread goes on between questions.
+A thread fills it, also between questions. A question waits for the thread for a limited time.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ class IndexAhead:
 
     def __init__(self) -> None:
         self.fills: dict[str, RankedFill] = {}
-        """What was indexed, by the logs' paths."""
+        """The index of each log, by the log's path."""
         self.failed: dict[str, LogError] = {}
         """The errors of logs that cannot be read, by their paths."""
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
 
     def go_on(self, sessions: Sequence[SessionFile], others: Sequence[SessionFile] = ()) -> None:
-        """Begin to index sessions, then others; each time the newest first, and where the last time ended."""
+        """Start a thread that indexes sessions and then others, each from the newest on. It continues earlier work."""
         self._stop.set()
         before, stop = self._thread, threading.Event()
         self._thread = threading.Thread(
@@ -49,7 +49,7 @@ class IndexAhead:
             self._thread.join(max(0.0, seconds))
 
     def stop(self, seconds: float) -> None:
-        """End after the present batch, and wait for that at most for some seconds."""
+        """Let the thread end after its present batch, and wait for this end, but not longer than some seconds."""
         self._stop.set()
         self.wait(seconds)
 
@@ -67,6 +67,7 @@ class IndexAhead:
             return not stop.is_set() and self.has_room()
 
         with only_read():
-            for some in (sessions, others):
-                if some and not stop.is_set():
-                    RankedSearch(some, may_go_on=may_go_on, fills=self.fills, failed=self.failed).update_index()
+            for group in (sessions, others):
+                if group and not stop.is_set():
+                    search = RankedSearch(group, may_go_on=may_go_on, fills=self.fills, failed=self.failed)
+                    search.update_index()

@@ -1,4 +1,4 @@
-"""The sessions that a server may show, and what it shows of them: texts without secrets."""
+"""The sessions that a server may show, and their texts without secrets."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from ...sessions.transcript import LiveMessage
 
 
 class UnknownError(ContextPersistentError, ValueError):
-    """A call cannot be answered: what it asks for is not there or not in scope, or an argument is wrong."""
+    """Raised if a call cannot be answered: there is no such session in scope, or an argument is wrong."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -133,8 +133,10 @@ def _answered(answers: Answers, name: str, arguments: Mapping[str, Any]) -> Call
     try:
         with only_read():
             answer = TOOLS[name](answers, arguments)
-    except (ContextPersistentError, OSError, ValueError) as error:
-        return _failed(error.strerror or "a file cannot be read" if isinstance(error, OSError) else str(error))
+    except OSError as error:
+        return _failed(error.strerror or "a file cannot be read")
+    except (ContextPersistentError, ValueError) as error:
+        return _failed(str(error))
     text = json.dumps(answer, ensure_ascii=False)
     return CallToolResult(content=[TextContent(type="text", text=text)], structured_content=answer)
 
@@ -147,7 +149,7 @@ _TYPES = {"string": str, "integer": int, "boolean": bool}
 
 
 def _what_is_wrong(schema: Mapping[str, Any], given: Mapping[str, Any]) -> str:
-    """Return what a call's arguments have that the tool's schema does not allow; "" if nothing."""
+    """Return why the tool's schema does not allow the arguments of a call; "" if it allows them."""
     properties = schema["properties"]
     for name in schema["required"]:
         if name not in given:
