@@ -26,8 +26,14 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
 
-from amplifier_module_context_persistent.messages.message import Message, call_arguments_of, given_calls, text_of
-from amplifier_module_context_persistent.messages.metadata import is_human, metadata_of
+from amplifier_module_context_persistent.messages.message import (
+    Message,
+    call_arguments_of,
+    given_calls,
+    metadata_of,
+    text_of,
+)
+from amplifier_module_context_persistent.messages.metadata import is_human
 from amplifier_module_context_persistent.messages.outcome import ANSWERED, outcome_of
 from amplifier_module_context_persistent.messages.tool_kinds import NEW_KEYS, OLD_KEYS, PATH_KEYS, WHOLE_KEYS
 from amplifier_module_context_persistent.toolbox.replay.evidence import MessageParts

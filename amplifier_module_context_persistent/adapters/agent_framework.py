@@ -24,8 +24,8 @@ from ..forms.agent_framework import NAME, read_message, usage, write
 from ..forms.whole_body import bodies_in
 from ..log.base import ReadableLog
 from ..messages.check_incoming import json_copy, listed
-from ..messages.message import as_json
-from ..messages.metadata import given_id, metadata_of
+from ..messages.message import as_json, metadata_of
+from ..messages.metadata import given_id
 from ..session.change_history import HistoryChange
 from .kept_plan import KeptPlan, Named
 from .sessions_by_key import SessionKey, SessionsByKey

@@ -37,8 +37,8 @@ from ..forms.canonical import mark_of, marked
 from ..forms.claude_code import NAME, entries_in, read_entry
 from ..log.base import Log, ReadableLog
 from ..messages.check_incoming import listed
-from ..messages.message import Message
-from ..messages.metadata import given_id, metadata_of
+from ..messages.message import Message, metadata_of
+from ..messages.metadata import given_id
 from ..session.change_history import HistoryChange
 from ..session_ids import directory_name, id_of
 from .sessions_by_key import SessionKey, SessionsByKey

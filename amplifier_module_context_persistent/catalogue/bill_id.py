@@ -9,8 +9,9 @@ import hashlib
 from collections.abc import Mapping
 from typing import Any
 
+from ..messages.message import metadata_of
 from ..messages.message_times import timestamp_of
-from ..messages.metadata import given_id, metadata_of
+from ..messages.metadata import given_id
 from ..tokens.usage import ReportedUsage
 from .copy_id import said_in
 

@@ -13,8 +13,9 @@ from zlib import crc32
 import orjson
 
 from ..log.record_line import decode
+from ..messages.first_line import first_line
 from ..messages.message import Message, text_of
-from ..messages.metadata import first_line, is_human
+from ..messages.metadata import is_human
 from ..messages.own_words import command_named
 
 

@@ -11,9 +11,8 @@ from itertools import islice
 from ..log.base import ReadableLog
 from ..log.index import ASSISTANT
 from ..messages.answer_usage import usage_of_message
-from ..messages.message import Message
+from ..messages.message import Message, metadata_of
 from ..messages.message_times import timestamp_of
-from ..messages.metadata import metadata_of
 from ..tokens.usage import ReportedUsage, usage_of_record
 from .glance import NO_REQUEST, LastRequest
 

@@ -14,9 +14,8 @@ from itertools import accumulate, islice
 
 from ..log.base import ReadableLog
 from ..log.index import ASSISTANT, USER, Index
-from ..messages.message import Message, calls_of, result_id_of, text_of
+from ..messages.message import Message, calls_of, metadata_of, result_id_of, text_of
 from ..messages.message_times import instant_of, timestamp_of
-from ..messages.metadata import metadata_of
 from ..messages.normalize import tokens_of
 from ..messages.own_words import own_words
 from ..tokens.counter import TokenCounter

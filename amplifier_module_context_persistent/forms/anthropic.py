@@ -26,8 +26,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ..messages.media_blocks import IMAGE_TYPES, source_of
-from ..messages.message import THINKING_BLOCKS, Message, call_arguments_of, call_name_of, is_block
-from ..messages.metadata import metadata_of
+from ..messages.message import THINKING_BLOCKS, Message, call_arguments_of, call_name_of, is_block, metadata_of
 from ..messages.text import block_text, blocks_without_calls
 from ..messages.uncarried_blocks import original_of
 from . import calls_among_blocks, mcp

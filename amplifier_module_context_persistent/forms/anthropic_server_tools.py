@@ -6,8 +6,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
-from ..messages.message import THINKING_BLOCKS, Message, is_block
-from ..messages.metadata import metadata_of
+from ..messages.message import THINKING_BLOCKS, Message, is_block, metadata_of
 from .block_text import as_blocks
 from .canonical import mapping, text
 

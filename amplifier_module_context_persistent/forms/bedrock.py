@@ -31,8 +31,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ..messages.media_blocks import source_of
-from ..messages.message import THINKING_BLOCKS, Message, call_arguments_of, call_name_of, is_block, parsed
-from ..messages.metadata import metadata_of
+from ..messages.message import THINKING_BLOCKS, Message, call_arguments_of, call_name_of, is_block, metadata_of, parsed
 from ..messages.uncarried_blocks import original_of
 from .block_text import result_blocks, words_or_line
 from .calls_among_blocks import read_answer, read_user_blocks, write_answer

@@ -36,9 +36,10 @@ from ..messages.message import (
     call_id_of,
     call_name_of,
     given_arguments_of,
+    metadata_of,
     parsed,
 )
-from ..messages.metadata import FORM_KEY, metadata_of
+from ..messages.metadata import FORM_KEY
 from ..tokens.media import MEDIUM_KINDS
 
 FOREIGN = frozenset({"anthropic", "openai_chat", "openai_responses", "gemini", "bedrock", "mcp"})

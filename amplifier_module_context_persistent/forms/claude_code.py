@@ -16,8 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from ..errors import RecordError
-from ..messages.message import Message
-from ..messages.metadata import metadata_of
+from ..messages.message import Message, metadata_of
 from . import anthropic
 from .canonical import mapping, text, unmarked
 from .whole_body import bodies_in, can_be_stored, for_people, with_body

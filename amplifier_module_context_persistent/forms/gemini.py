@@ -33,9 +33,9 @@ from ..messages.message import (
     call_name_of,
     given_calls,
     is_block,
+    metadata_of,
     parsed,
 )
-from ..messages.metadata import metadata_of
 from ..messages.uncarried_blocks import original_of
 from .block_text import result_blocks, words_or_line
 from .calls_among_blocks import is_next_part, read_answer, read_user_blocks, write_answer

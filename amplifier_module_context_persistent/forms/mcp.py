@@ -23,8 +23,7 @@ from contextlib import suppress
 from typing import Any
 
 from ..messages.media_blocks import source_of
-from ..messages.message import Message, as_json, parsed
-from ..messages.metadata import metadata_of
+from ..messages.message import Message, as_json, metadata_of, parsed
 from ..messages.uncarried_blocks import original_of
 from ..tokens.media import type_of_image
 from .block_text import result_blocks, words_or_line

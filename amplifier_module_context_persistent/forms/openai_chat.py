@@ -37,8 +37,8 @@ from ..messages.message import (
     given_arguments_of,
     given_calls,
     is_block,
+    metadata_of,
 )
-from ..messages.metadata import metadata_of
 from ..messages.text import blocks_without_calls, to_json
 from ..messages.uncarried_blocks import original_of
 from ..view.recipients import OPENAI

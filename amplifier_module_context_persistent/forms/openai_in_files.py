@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..messages.message import Message, as_json, is_block
-from ..messages.metadata import metadata_of
+from ..messages.message import Message, as_json, is_block, metadata_of
 from ..messages.uncarried_blocks import line_about
 from . import chat_parts, openai_chat, openai_responses, responses_calls
 from .canonical import (

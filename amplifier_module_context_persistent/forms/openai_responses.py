@@ -35,8 +35,8 @@ from ..messages.message import (
     Message,
     given_calls,
     is_block,
+    metadata_of,
 )
-from ..messages.metadata import metadata_of
 from ..messages.text import blocks_without_calls
 from ..messages.uncarried_blocks import original_of
 from .block_text import words_or_line

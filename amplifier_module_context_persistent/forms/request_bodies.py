@@ -16,8 +16,8 @@ from itertools import dropwhile, takewhile, zip_longest
 from typing import Any
 
 from ..messages.check_incoming import json_copy
-from ..messages.message import THINKING_BLOCKS, Message, calls_of, is_block, result_id_of
-from ..messages.metadata import COMPACTION_SOURCE, is_ephemeral, line_before, metadata_of
+from ..messages.message import THINKING_BLOCKS, Message, calls_of, is_block, metadata_of, result_id_of
+from ..messages.metadata import COMPACTION_SOURCE, is_ephemeral, line_before
 from ..messages.normalize import normalise
 from ..view.arrangement import Presentation, arrange
 from ..view.entry import INSTRUCTING, Entry, Origin, RequestForm

@@ -11,8 +11,8 @@ from ..messages.message import (
     call_arguments_of,
     call_name_of,
     given_arguments_of,
+    metadata_of,
 )
-from ..messages.metadata import metadata_of
 from .block_text import result_blocks, words_or_line
 from .canonical import (
     beside,

@@ -6,8 +6,8 @@ Rules of this package:
 
 Where things are done:
 - the form that every provider accepts: `normalize`; what a caller gives is copied, or refused: `check_incoming`;
-- whether a person wrote a message, whether a model may see it, and how the engine treats it: `metadata`; without what
-  programs put around a person's words: `own_words`; texts of hooks: `reminder`;
+- whether a person wrote a message, and how the engine treats it: `metadata`; without what programs put around a
+  person's words: `own_words`; texts of hooks: `reminder`;
 - a big tool result is shown shortened in every view: `offload`; one text is shortened to its ends: `elide`, to
   pieces: `excerpt`;
 - whether a call failed: `outcome`; what a tool does: `tool_kinds`; results that came too late: `late_output_text`;

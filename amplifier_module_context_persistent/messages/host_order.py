@@ -14,8 +14,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 
-from .message import Message
-from .metadata import PLACE_KEY, UNSEEN_KEY, metadata_of
+from .kept_from_models import UNSEEN_KEY
+from .message import Message, metadata_of
+from .metadata import PLACE_KEY
 
 
 def with_place(message: Message, after: str, *, unseen: bool) -> Message:

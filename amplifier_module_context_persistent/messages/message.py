@@ -236,3 +236,9 @@ def strings_in(value: Any) -> Iterator[str]:
     elif isinstance(value, dict | list):
         for item in value.values() if isinstance(value, dict) else value:
             yield from strings_in(item)
+
+
+def metadata_of(message: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a message's metadata; empty if it has none."""
+    metadata = message.get("metadata")
+    return metadata if type(metadata) is dict or isinstance(metadata, Mapping) else {}

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from .metadata import metadata_of
+from .message import metadata_of
 
 
 def timestamp_of(message: Mapping[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""Facts from a message's metadata, role and first words: who wrote it, and how the engine treats it."""
+"""Facts from a message's metadata and role: who wrote it, and how the engine treats it."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from .elide import Cut
-from .message import Message, text_of
-from .own_words import command_named, own_words
+from .kept_from_models import KEEPING_KEYS, keeps_from_models
+from .message import Message, metadata_of, text_of
 from .reminder import REMINDER_PREFIX
 
 COMPACTION_SOURCE = "context-compaction"
@@ -32,18 +32,11 @@ LINE_KEY = "line_before"
 """The key for the last line of the view before the message (see `view.arrangement`)."""
 PLACE_KEY = "placed_after"
 """The key of a message from a host's repair for the id of the message that it follows (see `host_order`)."""
-UNSEEN_KEY = "unseen"
-"""The key that is true on a message of a host's repair that no view shows: a model has answered without it."""
-_INSTRUCTION_KEY = "amplifier:instruction"
-_PUBLIC_PREFIX = "amplifier_public_"
-_REFERENCE_ONLY = "amplifier_public_reference_only"
-_KEEPING_KEYS = frozenset({_REFERENCE_ONLY, UNSEEN_KEY, _INSTRUCTION_KEY})
 _RECALLED = re.compile(r"\[recall of (.+), characters \d+-\d+ of \d+\]")
-TELLING_KEYS = _KEEPING_KEYS | {"message_id", "timestamp", "ephemeral", FORM_KEY}
+TELLING_KEYS = KEEPING_KEYS | {"message_id", "timestamp", "ephemeral", FORM_KEY}
 """Keys that decide how a message is added: its id, its time, its form, and whether it is for this process only or for
 people only.
 """
-_FIRST_LINE_CHARS = 200
 
 
 def offload_cut(message: Mapping[str, Any]) -> Cut | None:
@@ -79,26 +72,6 @@ def is_human(message: Mapping[str, Any]) -> bool:
     if metadata.get("source") or metadata.get("ephemeral"):
         return False
     return not text_of(message).lstrip().startswith(REMINDER_PREFIX)
-
-
-def first_line(message: Mapping[str, Any]) -> str:
-    """Return the first line that the author of a message wrote; a long line is cut and ends with three dots.
-
-    Text that programs added is ignored. If the message has no other text, the result is the name of the slash command,
-    or else the first line of the whole text. A line that ends with a colon is joined with the next one ("Implement the
-    following plan: # Refunds").
-    """
-    text = text_of(message)
-    words = own_words(text) or command_named(text) or text
-    beginning = words.lstrip()[: 2 * _FIRST_LINE_CHARS]
-    line, _, next_lines = beginning.partition("\n")
-    line = line.rstrip()
-    if line.endswith(":"):
-        next_line, _, _ = next_lines.lstrip().partition("\n")
-        line = f"{line} {next_line}".rstrip()
-    if len(line) <= _FIRST_LINE_CHARS:
-        return line
-    return f"{line[: _FIRST_LINE_CHARS - 3].rstrip()}..."
 
 
 def bound_to(message: Mapping[str, Any]) -> str:
@@ -144,35 +117,6 @@ def is_ephemeral(message: Mapping[str, Any]) -> bool:
     return metadata.get("ephemeral") is True and metadata.get("persisted") is not True
 
 
-def is_kept_from_models(message: Mapping[str, Any]) -> bool:
-    """Return whether a message is kept for people and programs that read the history, and never sent to a model.
-
-    There are three kinds: rows that a host keeps for reference; messages of a repair, if a model has answered without
-    them; and instructions of another module that are not in force.
-    """
-    return _keeps_from_models(metadata_of(message))
-
-
-def _keeps_from_models(metadata: Mapping[str, Any]) -> bool:
-    if _KEEPING_KEYS.isdisjoint(metadata):
-        return False
-    if metadata.get(_REFERENCE_ONLY) is True or metadata.get(UNSEEN_KEY) is True:
-        return True
-    return _INSTRUCTION_KEY in metadata and not _is_in_force(metadata[_INSTRUCTION_KEY])
-
-
-def _is_in_force(instruction: Any) -> bool:
-    """Return whether an instruction that another module registered is in force; True if it does not say.
-
-    amplifier-module-context-simple stores such instructions as system messages, with a `disposition` (its
-    `instructions.py`, 2026-10). Here nobody offers them `context.instructions.v1`, so these modules inject active
-    instructions themselves. An instruction that is pending, delivered or retired is therefore not shown.
-    """
-    if not isinstance(instruction, Mapping) or "disposition" not in instruction:
-        return True
-    return bool(instruction["disposition"] == "active")
-
-
 def is_answer(message: Mapping[str, Any]) -> bool:
     """Return whether a message is a provider's answer, or a part of one."""
     if message.get("role") != "assistant":
@@ -180,29 +124,7 @@ def is_answer(message: Mapping[str, Any]) -> bool:
     metadata = message.get("metadata")
     if not metadata or not (type(metadata) is dict or isinstance(metadata, Mapping)):
         return True
-    return metadata.get("source") != "hook" and not _keeps_from_models(metadata)
-
-
-def for_model(message: Message) -> Message | None:
-    """Return the message as a model may see it; None if a model may not see it, the same object if nothing is hidden.
-
-    Hosts keep a person's typed text and a copied message's origin under keys of their own (source:
-    amplifier-module-context-simple and amplifier-bundle-context-managed, 2026-09). Requests do not contain these keys.
-    """
-    metadata = message.get("metadata")
-    if not isinstance(metadata, dict):
-        return message
-    if is_kept_from_models(message):
-        return None
-    if not any(key.startswith(_PUBLIC_PREFIX) for key in metadata):
-        return message
-    return {**message, "metadata": {k: value for k, value in metadata.items() if not k.startswith(_PUBLIC_PREFIX)}}
-
-
-def metadata_of(message: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a message's metadata; empty if it has none."""
-    metadata = message.get("metadata")
-    return metadata if type(metadata) is dict or isinstance(metadata, Mapping) else {}
+    return metadata.get("source") != "hook" and not keeps_from_models(metadata)
 
 
 def given_id(message: Mapping[str, Any]) -> str | None:

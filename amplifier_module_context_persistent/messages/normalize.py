@@ -29,9 +29,10 @@ from .message import (
     call_id_of,
     call_name_of,
     given_arguments_of,
+    metadata_of,
     parsed,
 )
-from .metadata import FORM_KEY, given_id, metadata_of
+from .metadata import FORM_KEY, given_id
 from .uncarried_blocks import carried, line_about, words_of
 
 NO_OUTPUT = "(no output)"

@@ -12,8 +12,8 @@ from dataclasses import replace
 from typing import Any
 
 from .elide import cut_for, elide_message
-from .message import Message, texts_of
-from .metadata import NO_RECALL_KEY, OFFLOAD_KEY, RECALL_TOOL, metadata_of, offload_cut, recalled_from
+from .message import Message, metadata_of, texts_of
+from .metadata import NO_RECALL_KEY, OFFLOAD_KEY, RECALL_TOOL, offload_cut, recalled_from
 from .normalize import normalise
 
 _BYTES_PER_CHAR = 4  # a token has at least one byte

@@ -17,8 +17,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .message import Message, call_arguments_of, given_calls, parsed, text_of
-from .metadata import metadata_of
+from .message import Message, call_arguments_of, given_calls, metadata_of, parsed, text_of
 from .tool_kinds import command_of
 
 FAILED, REJECTED, ANSWERED = "failed", "rejected", "answered"

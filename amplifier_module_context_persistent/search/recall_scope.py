@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ..messages.kept_from_models import is_kept_from_models
 from ..messages.message import Message, result_id_of
-from ..messages.metadata import RECALL_TOOL, is_ephemeral, is_kept_from_models
+from ..messages.metadata import RECALL_TOOL, is_ephemeral
 from .recall_page import RecallQuery
 from .tool_names import Records, tools_of
 

@@ -23,14 +23,9 @@ from ..log.base import Log
 from ..log.record_line import decode_body, encode_message
 from ..messages.check_incoming import check_message, json_copy, listed, why_refused
 from ..messages.host_form import content_key
-from ..messages.message import Message, text_of
-from ..messages.metadata import (
-    comes_from_a_log,
-    given_id,
-    is_ephemeral,
-    is_kept_from_models,
-    metadata_of,
-)
+from ..messages.kept_from_models import is_kept_from_models
+from ..messages.message import Message, metadata_of, text_of
+from ..messages.metadata import comes_from_a_log, given_id, is_ephemeral
 from ..messages.offload import may_offload
 from ..tokens.meter import Meter
 from .host import Host

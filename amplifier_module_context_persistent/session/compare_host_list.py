@@ -31,17 +31,10 @@ from typing import NamedTuple
 from ..log.base import Log
 from ..messages.host_form import content_key
 from ..messages.host_order import host_order, with_place
-from ..messages.message import Message, given_calls, result_id_of
+from ..messages.kept_from_models import is_kept_from_models
+from ..messages.message import Message, given_calls, metadata_of, result_id_of
 from ..messages.message_times import timestamp_of
-from ..messages.metadata import (
-    PLACE_KEY,
-    REPAIR_SOURCE,
-    given_id,
-    is_ephemeral,
-    is_kept_from_models,
-    is_repair,
-    metadata_of,
-)
+from ..messages.metadata import PLACE_KEY, REPAIR_SOURCE, given_id, is_ephemeral, is_repair
 from ..window.collector_paused import collector_paused
 from .growing_list import SYSTEM_ROLES, is_same, rest_of
 from .host_diagnosis import is_person, late_results, open_calls

@@ -12,8 +12,8 @@ from typing import Any
 
 from ..errors import MemoryFilesError
 from ..installation import needed_packages
-from ..messages.message import Message
-from ..messages.metadata import MEMORY_FILE_SOURCE, metadata_of
+from ..messages.message import Message, metadata_of
+from ..messages.metadata import MEMORY_FILE_SOURCE
 
 logger = logging.getLogger(__name__)
 

@@ -12,8 +12,9 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from typing import Any
 
+from ..messages.kept_from_models import is_kept_from_models
 from ..messages.message import Message
-from ..messages.metadata import BOUND_KEY, is_answer, is_human, is_kept_from_models
+from ..messages.metadata import BOUND_KEY, is_answer, is_human
 from ..tokens.meter import of_session
 from ..view.recipients import bond_of
 

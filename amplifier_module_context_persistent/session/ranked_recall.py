@@ -34,8 +34,7 @@ from ..log.index import ROLE_CODES, Index
 from ..log.open_reader import file_reader
 from ..log.postgres.ranked_rows import RankedLog, ranked_server
 from ..log.reader import LogReader
-from ..messages.message import Message
-from ..messages.metadata import metadata_of
+from ..messages.message import Message, metadata_of
 from ..messages.text import full_text
 from ..search.index_terms import asked_words
 from ..search.message_terms import VERSION

@@ -24,9 +24,8 @@ from typing import TYPE_CHECKING
 
 from ..log.base import Log, finds_bytes
 from ..log.index import DAMAGED, ROLE_CODES, UNCHAINED, Index
-from ..messages.message import Message
+from ..messages.message import Message, metadata_of
 from ..messages.message_times import timestamp_of
-from ..messages.metadata import metadata_of
 from ..messages.text import full_text
 from ..search.accents import forms_of
 from ..search.pattern import Pattern, SlowPatternError

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 from ..errors import RecallError
 from ..log.base import Log
-from ..messages.message import Message
-from ..messages.metadata import is_kept_from_models, metadata_of
+from ..messages.kept_from_models import is_kept_from_models
+from ..messages.message import Message, metadata_of
 from ..search.recall_media import with_media
 from ..search.recall_page import CHARS_PER_TOKEN, RecallPage, RecallQuery, cut_page, page_tokens, recall_output
 

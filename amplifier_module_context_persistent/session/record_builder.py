@@ -29,7 +29,8 @@ from ..log.record_line import (
 )
 from ..log.reset_record import NewMessage, ids_in, reset_bodies
 from ..messages.host_form import content_key
-from ..messages.metadata import LINE_KEY, given_id, is_answer, metadata_of
+from ..messages.message import metadata_of
+from ..messages.metadata import LINE_KEY, given_id, is_answer
 from ..view.plan import kept_ordinals
 from ..view.rules_of_log import header_marks
 from ..view.turns import Read

@@ -19,8 +19,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..messages.message import Message
-from ..messages.metadata import REDACTED_KEY, metadata_of
+from ..messages.message import Message, metadata_of
+from ..messages.metadata import REDACTED_KEY
 from .host import Host
 
 logger = logging.getLogger(__name__)

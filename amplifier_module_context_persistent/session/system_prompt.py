@@ -6,8 +6,8 @@ from ..log.base import Log
 from ..log.control_records import control_records
 from ..log.index import SYSTEM
 from ..log.record_line import name_of
-from ..messages.message import Message
-from ..messages.metadata import is_kept_from_models, metadata_of
+from ..messages.kept_from_models import is_kept_from_models
+from ..messages.message import Message, metadata_of
 from .host import Host
 from .memory_files import is_memory_file
 from .store import Store

@@ -8,8 +8,8 @@ from itertools import zip_longest
 from typing import Any
 
 from ..catalogue.kept_figures import figures_of
+from ..messages.first_line import first_line
 from ..messages.message import Message
-from ..messages.metadata import first_line
 from ..tokens.counter import TokenCounter
 from .bills import Bill, bills_by_turn
 from .file_uses import file_calls

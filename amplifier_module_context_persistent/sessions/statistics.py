@@ -16,8 +16,8 @@ from typing import Any
 
 from ..catalogue.kept_figures import Figures, figures_of
 from ..log.base import ReadableLog
+from ..messages.first_line import first_line
 from ..messages.message_times import timestamp_of
-from ..messages.metadata import first_line
 from ..tokens.counter import TokenCounter
 from .bills import Bill
 from .transcript import Transcript

@@ -29,7 +29,7 @@ from ..log.message_columns import MessageColumns
 from ..log.record_kinds import control_of
 from ..log.record_line import Message, decode, encode_object, name_of
 from ..log.scanner import Scanner
-from ..messages.metadata import metadata_of
+from ..messages.message import metadata_of
 from ..view.plan import Plan, kept_ordinals, live_positions
 from ..view.receipts import LINE, RENDERING, RULES_KEY, Receipt, text_hash
 from ..view.recipients import RULES, Recipient

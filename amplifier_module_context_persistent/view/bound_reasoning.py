@@ -24,8 +24,7 @@ from typing import Any
 
 import orjson
 
-from ..messages.message import Message
-from ..messages.metadata import metadata_of
+from ..messages.message import Message, metadata_of
 from ..messages.narration import with_narration
 from .arrangement import Arrangement, Item, turn_start
 from .entry import INSTRUCTING

@@ -12,19 +12,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from ..messages.elide import Cut, elide_message
+from ..messages.kept_from_models import for_model
 from ..messages.late_output_text import LateCall
 from ..messages.media_blocks import Medium, media_of
-from ..messages.message import Call, Message, as_json, calls_of, result_id_of, without_thinking
-from ..messages.metadata import (
-    MEMORY_FILE_SOURCE,
-    for_model,
-    hook_of,
-    is_human,
-    line_before,
-    metadata_of,
-    offload_cut,
-    recalled_from,
-)
+from ..messages.message import Call, Message, as_json, calls_of, metadata_of, result_id_of, without_thinking
+from ..messages.metadata import MEMORY_FILE_SOURCE, hook_of, is_human, line_before, offload_cut, recalled_from
 from ..messages.narration import narration_of
 from ..messages.normalize import normalise
 from ..messages.outcome import outcome_of

@@ -30,8 +30,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from ..messages.message import THINKING_BLOCKS, Message, blocks_of, is_block
-from ..messages.metadata import bound_to, metadata_of
+from ..messages.message import THINKING_BLOCKS, Message, blocks_of, is_block, metadata_of
+from ..messages.metadata import bound_to
 from ..tokens.model_names import bare_name, first_bare_name, kept_name
 
 ANTHROPIC, OPENAI, GEMINI = "anthropic", "openai", "gemini"

@@ -11,10 +11,10 @@ from dataclasses import replace
 from typing import Any
 
 from ..messages.elide import Cut, elide_message
+from ..messages.kept_from_models import for_model
 from ..messages.late_output_text import told_late
 from ..messages.media_blocks import without_media
 from ..messages.message import Message, without_thinking
-from ..messages.metadata import for_model
 from ..messages.narration import with_narration
 from ..messages.normalize import normalise
 from ..messages.reminder import as_reminder

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..messages.message import THINKING_BLOCKS, Message, is_block
-from ..messages.metadata import metadata_of
+from ..messages.message import THINKING_BLOCKS, Message, is_block, metadata_of
 from .recipients import CHAIN_NAMES, REASONING_NAMES, SIGNATURES, metadata_without
 
 

@@ -13,8 +13,8 @@ from typing import Any
 from ..errors import RetentionError
 from ..log.base import Log
 from ..log.index import Index
-from ..messages.message import Message, texts_of
-from ..messages.metadata import is_kept_from_models, metadata_of
+from ..messages.kept_from_models import is_kept_from_models
+from ..messages.message import Message, metadata_of, texts_of
 from ..messages.text import well_formed
 from ..view.entry import gives_way
 from .entries_without_plan import BATCH

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from amplifier_module_context_persistent.forms.canonical import form_of
 from amplifier_module_context_persistent.forms.recognise import is_ordinary, shape_of
 from amplifier_module_context_persistent.messages.check_incoming import check_message, json_copy, why_refused
+from amplifier_module_context_persistent.messages.kept_from_models import is_kept_from_models
 from amplifier_module_context_persistent.messages.message_times import timestamp_of
-from amplifier_module_context_persistent.messages.metadata import given_id, is_ephemeral, is_kept_from_models
+from amplifier_module_context_persistent.messages.metadata import given_id, is_ephemeral
 from amplifier_module_context_persistent.session.provider_refusals import tells_transformations
 
 

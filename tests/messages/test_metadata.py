@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from amplifier_module_context_persistent.messages.metadata import is_ephemeral, is_human, metadata_of
+from amplifier_module_context_persistent.messages.message import metadata_of
+from amplifier_module_context_persistent.messages.metadata import is_ephemeral, is_human
 from tests.support.messages import Message
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from amplifier_module_context_persistent.messages.metadata import first_line
+from amplifier_module_context_persistent.messages.first_line import first_line
 from amplifier_module_context_persistent.messages.own_words import command_named, own_words
 
 CASES = {

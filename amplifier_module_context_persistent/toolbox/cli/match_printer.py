@@ -11,8 +11,8 @@ from rich.console import Console
 from rich.text import Text
 
 from ...catalogue.session_list_cache import Glances
+from ...messages.message import metadata_of
 from ...messages.message_times import timestamp_of
-from ...messages.metadata import metadata_of
 from ...sessions.find_session import SessionFile
 from ...sessions.overview import Overview, overview_of
 from ...sessions.pattern_in_session import FoundLine, HiddenText

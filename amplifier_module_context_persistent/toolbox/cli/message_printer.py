@@ -21,9 +21,8 @@ from rich.segment import Segment, Segments
 from rich.text import Text
 
 from ...log.record_line import Message
-from ...messages.message import result_id_of
+from ...messages.message import metadata_of, result_id_of
 from ...messages.message_times import timestamp_of
-from ...messages.metadata import metadata_of
 from ...messages.normalize import tokens_of
 from ...messages.text import TextPart, arguments_text, parts_of
 from ...tokens.counter import TokenCounter, open_counter

@@ -28,7 +28,8 @@ from ...log.record_kinds import holds_item, kind_of
 from ...log.record_line import Member, Message, decode, encode_control, encode_object, member_of, message_id_of, name_of
 from ...log.reset_record import Reset, parse, reset_bodies
 from ...log.scanner import Scanner
-from ...messages.metadata import bound_to, metadata_of, without_bound
+from ...messages.message import metadata_of
+from ...messages.metadata import bound_to, without_bound
 from ...messages.replace_in_message import Replace, holds_in_names, redact_message
 from ...sessions.raw_records import StoredLog, control_body, pieces_of, strings_of, was_live
 from .chained_lines import ChainedLines

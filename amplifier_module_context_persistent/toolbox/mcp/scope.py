@@ -12,8 +12,8 @@ from typing import Any
 
 from ...catalogue.session_list_cache import Glances
 from ...errors import ContextPersistentError
+from ...messages.kept_from_models import is_kept_from_models
 from ...messages.message import Message, result_id_of, without_thinking
-from ...messages.metadata import is_kept_from_models
 from ...messages.secrets.redact import redact_text, redact_value
 from ...messages.text import arguments_text, parts_of
 from ...sessions.filters import SessionFilter, candidates, matching

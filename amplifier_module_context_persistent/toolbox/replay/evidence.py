@@ -29,8 +29,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
-from ...messages.message import CALL_BLOCKS, Message, given_arguments_of, given_calls, is_block, strings_in
-from ...messages.metadata import COMPACTION_SOURCE, metadata_of
+from ...messages.message import CALL_BLOCKS, Message, given_arguments_of, given_calls, is_block, metadata_of, strings_in
+from ...messages.metadata import COMPACTION_SOURCE
 
 FAR_MESSAGES = 20
 COMMON_SHARE = 0.2

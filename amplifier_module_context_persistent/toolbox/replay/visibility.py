@@ -15,8 +15,8 @@ from itertools import groupby, pairwise
 
 from ...compaction.why_shown import count_unshown
 from ...log.index import Index
-from ...messages.message import Message, text_of
-from ...messages.metadata import COMPACTION_SOURCE, metadata_of
+from ...messages.message import Message, metadata_of, text_of
+from ...messages.metadata import COMPACTION_SOURCE
 from ...messages.text import full_text
 from ...search.tool_names import tools_of
 from ...sessions.calls import CallLookup

@@ -17,9 +17,9 @@ from typing import Any
 
 import orjson
 
-from ...messages.message import Message, calls_of, result_id_of
+from ...messages.message import Message, calls_of, metadata_of, result_id_of
 from ...messages.message_times import instant_of, timestamp_of
-from ...messages.metadata import given_id, is_human, is_repair, metadata_of
+from ...messages.metadata import given_id, is_human, is_repair
 from ...messages.normalize import tokens_of
 from ...messages.outcome import ANSWERED, FAILED, REJECTED, asking_calls, outcome_of
 from ...messages.own_words import command_named, own_words

@@ -20,7 +20,7 @@ from typing import Any
 import orjson
 
 from ...log.record_line import Message
-from ...messages.metadata import metadata_of
+from ...messages.message import metadata_of
 from ...sessions.bills import NOTHING, RequestBill
 from ...sessions.transcript import Progress, Transcript
 from ...sessions.view_rebuild import PlacedReceipt, Rebuilder, RebuiltView, ReceiptLog

@@ -9,9 +9,9 @@ from dataclasses import asdict, dataclass
 
 from ...errors import LogError
 from ...log.filesystem import FileSystem
+from ...messages.first_line import first_line
 from ...messages.message import Message, calls_of
 from ...messages.message_times import timestamp_of
-from ...messages.metadata import first_line
 from ...sessions.find_session import SessionFile
 from ...sessions.gather_figures import gathered
 from ...sessions.prices import PriceList

@@ -20,7 +20,8 @@ from ...forms.canonical import UNKNOWN_TOOL, total
 from ...log.record_limits import MAX_DEPTH, is_too_deep
 from ...log.record_line import decode, encode_control, encode_message
 from ...log.reset_record import Reset, frame
-from ...messages.metadata import COMPACTION_SOURCE, is_human, metadata_of
+from ...messages.message import metadata_of
+from ...messages.metadata import COMPACTION_SOURCE, is_human
 from ...tokens.counter import EstimateCounter, count_message
 from ...tokens.estimate import estimate_tokens
 from ...view.entry import INSTRUCTING

@@ -17,9 +17,9 @@ from ...log.read_back import parsed_line
 from ...log.record_line import ID_KEY, MARK, ROLES
 from ...messages.host_form import DROPPED_BY_HOSTS, as_hosts_write
 from ...messages.host_order import host_order
-from ...messages.message import Message
+from ...messages.message import Message, metadata_of
 from ...messages.message_times import timestamp_of
-from ...messages.metadata import PLACE_KEY, is_ephemeral, metadata_of
+from ...messages.metadata import PLACE_KEY, is_ephemeral
 from ...view.entry import INSTRUCTING
 
 __all__ = ["as_hosts_see", "transcript_lines"]

@@ -26,9 +26,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from ...messages.message import Message, calls_of, parsed, result_id_of
+from ...messages.message import Message, calls_of, metadata_of, parsed, result_id_of
 from ...messages.message_times import seconds_between
-from ...messages.metadata import is_human, metadata_of
+from ...messages.metadata import is_human
 from ...messages.normalize import tokens_of
 from ...messages.outcome import ANSWERED, REJECTED
 from ...messages.text import TextPart, full_text, parts_of

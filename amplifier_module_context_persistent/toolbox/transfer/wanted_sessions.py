@@ -15,9 +15,8 @@ from pathlib import Path
 from ...errors import ContextPersistentError
 from ...log.reader import LogReader
 from ...log.record_line import decode
-from ...messages.message import Message, calls_of, result_id_of
+from ...messages.message import Message, calls_of, metadata_of, result_id_of
 from ...messages.message_times import instant_of, timestamp_of
-from ...messages.metadata import metadata_of
 from ...messages.outcome import ANSWERED, asking_calls, outcome_of
 from ...paths import LOG_NAME, project_slug, session_id_of
 from ...sessions.filters import ALL_SESSIONS, SessionFilter, has_tags, is_of_project

@@ -15,9 +15,9 @@ from uuid import NAMESPACE_URL, UUID, uuid5
 
 from ....forms.openai_in_files import with_items_as_text
 from ....forms.request_bodies import in_order
-from ....messages.message import Message, is_block, result_id_of, text_of
+from ....messages.message import Message, is_block, metadata_of, result_id_of, text_of
 from ....messages.message_times import instant_of, timestamp_of
-from ....messages.metadata import given_id, metadata_of
+from ....messages.metadata import given_id
 from ....messages.normalize import NO_OUTPUT
 from ....tokens.usage import CACHE_WRITES, read_usage, token_count
 from ....view.entry import INSTRUCTING

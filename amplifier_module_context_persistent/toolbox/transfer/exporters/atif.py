@@ -18,9 +18,9 @@ from ....forms.tool_definitions import chat_tools, named_tools
 from ....log.index import runs_of
 from ....messages.answer_usage import usage_of_message
 from ....messages.media_blocks import IMAGE_TYPES, source_of
-from ....messages.message import THINKING_BLOCKS, Message, is_block, result_id_of
+from ....messages.message import THINKING_BLOCKS, Message, is_block, metadata_of, result_id_of
 from ....messages.message_times import instant_of, timestamp_of
-from ....messages.metadata import given_id, metadata_of
+from ....messages.metadata import given_id
 from ....messages.text import block_text, blocks_without_calls, calls_with_arguments, to_json
 from ....sessions.view_rebuild import PackedRecord, PlacedReceipt
 from ....tokens.usage import CACHE_WRITES

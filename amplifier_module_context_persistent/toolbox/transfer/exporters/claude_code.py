@@ -14,8 +14,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ....forms import anthropic
-from ....messages.message import Message
-from ....messages.metadata import given_id, metadata_of
+from ....messages.message import Message, metadata_of
+from ....messages.metadata import given_id
 from .agent_session import UNKNOWN_MODEL, AgentSession, answer_usage, texts_of_result, uuid_of
 from .session_view import SessionView
 

@@ -15,8 +15,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from ....forms import openai_responses
-from ....messages.message import Message, text_of
-from ....messages.metadata import is_human, metadata_of
+from ....messages.message import Message, metadata_of, text_of
+from ....messages.metadata import is_human
 from ....view.entry import INSTRUCTING
 from .agent_session import AgentSession, AnswerUsage, answer_usage, iso, texts_of_result
 from .session_view import SessionView

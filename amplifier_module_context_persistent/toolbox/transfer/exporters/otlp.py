@@ -16,9 +16,9 @@ from typing import Any
 from ....forms.canonical import total
 from ....messages.answer_usage import usage_of_message
 from ....messages.media_blocks import source_of
-from ....messages.message import Message, result_id_of
+from ....messages.message import Message, metadata_of, result_id_of
 from ....messages.message_times import instant_of, timestamp_of
-from ....messages.metadata import given_id, metadata_of
+from ....messages.metadata import given_id
 from ....messages.text import block_text, blocks_without_calls, calls_with_arguments, to_json
 from .session_view import SessionView, first_time, json_lines, session_name
 

@@ -15,8 +15,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ....messages.media_blocks import source_of
-from ....messages.message import Message, is_block, result_id_of
-from ....messages.metadata import given_id, metadata_of
+from ....messages.message import Message, is_block, metadata_of, result_id_of
+from ....messages.metadata import given_id
 from ....messages.text import block_text, blocks_without_calls, calls_with_arguments
 from .agent_session import UNKNOWN_MODEL, AgentSession, answer_usage, iso, milliseconds
 from .session_view import SessionView

@@ -8,9 +8,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from ....messages.message import Message
+from ....messages.message import Message, metadata_of
 from ....messages.message_times import instant_of, timestamp_of
-from ....messages.metadata import metadata_of
 from ....messages.text import to_json, well_formed
 from ....sessions.transcript import Transcript, session_id_in
 

@@ -21,8 +21,8 @@ from typing import Any, NamedTuple
 
 from ....forms.canonical import usage_of
 from ....log.record_line import decode, encode_message
+from ....messages.message import metadata_of
 from ....messages.message_times import instant_of, timestamp_of
-from ....messages.metadata import metadata_of
 from ....tokens.usage import read_usage
 from ..copy_log import CopiedMessage
 from .events import Event

@@ -11,7 +11,7 @@ from typing import Any
 
 from ....forms.anthropic import is_sure, usage, with_ids
 from ....forms.canonical import blocks_of, plain_content
-from ....messages.metadata import metadata_of
+from ....messages.message import metadata_of
 from .account import Account
 from .events import Event, MessageRead, SessionStart
 from .fields import Message, assistant, mapping, metadata, result, text

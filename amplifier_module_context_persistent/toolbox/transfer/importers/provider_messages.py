@@ -14,7 +14,7 @@ from ....forms import anthropic
 from ....forms.canonical import blocks_of, parsed_call, plain_content
 from ....forms.mcp import bare_content
 from ....forms.recognise import Form
-from ....messages.metadata import metadata_of
+from ....messages.message import metadata_of
 from .account import Account
 from .fields import Message, metadata, text
 from .source_file import SourceObject
