@@ -105,6 +105,7 @@ def test_what_is_kept_is_not_read_again(ranked: str, monkeypatch: pytest.MonkeyP
         assert [told(ask(question, session_files(storage=ranked))) for question in QUESTIONS] == answers
 
 
+@proof
 @pytest.mark.usefixtures("sessions")
 def test_who_only_reads_goes_on_in_memory(ranked: str, server: TestServer) -> None:
     """A server of agents: each question indexes some more, and nothing is stored."""

@@ -30,20 +30,21 @@ def lock_path(directory: Path) -> Path:
 
 
 @contextmanager
-def metadata_lock(directory: Path, *, timeout_s: float = TIMEOUT_S) -> Iterator[None]:
+def metadata_lock(directory: Path, *, timeout_s: float | None = None) -> Iterator[None]:
     """Hold the lock of a session's `metadata.json` during a `with` block. Read the metadata only inside the block.
 
     Args:
         directory: the session's directory.
-        timeout_s: the longest wait for another program.
+        timeout_s: the longest wait for another program; `TIMEOUT_S` by default.
 
     Raises:
-        LockTimeoutError: another program held the lock for `TIMEOUT_S` seconds; nothing was changed.
+        LockTimeoutError: another program held the lock for `timeout_s` seconds; nothing was changed.
         OSError: the lock file cannot be made.
     """
     from filelock import FileLock, Timeout  # it imports asyncio, and most commands write no metadata
 
     path = lock_path(directory)
+    timeout_s = TIMEOUT_S if timeout_s is None else timeout_s
     lock = FileLock(path, timeout=timeout_s)
     try:
         lock.acquire()

@@ -371,7 +371,7 @@ def killed_at(number: int, operation: Callable[[], Any], *, sent: bool) -> bool:
     os._exit(0)
 
 
-@proof(quick=2)
+@proof(quick=1)
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="it forks")
 @pytest.mark.parametrize("sent", [False, True], ids=["before", "after"])
 @pytest.mark.parametrize("change", [archive_stored_log, bring_back_stored_log])

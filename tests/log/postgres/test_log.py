@@ -35,7 +35,7 @@ class TestPostgresLog(LogContract):
 
     kept_bytes = 0
 
-    @pytest.fixture(params=["fsync", "write"])
+    @pytest.fixture(params=["fsync", pytest.param("write", marks=proof)])
     def open_log(
         self, location: str, server: TestServer, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
     ) -> Iterator[OpenLog]:
@@ -177,6 +177,7 @@ def test_a_line_that_is_not_what_its_row_says_is_found(server: TestServer, locat
     log.close()
 
 
+@proof(quick=2)
 @pytest.mark.parametrize("column", ["role", "id_hash", "crc", "flags"])
 def test_a_column_that_is_not_what_its_line_says_is_found(server: TestServer, location: str, column: str) -> None:
     """`verify` reads every line, and compares."""

@@ -65,6 +65,7 @@ def test_the_deadline_is_for_one_answer(slow_log: str) -> None:
         assert numbers(log) == list(range(MESSAGES))
 
 
+@proof
 def test_an_append_to_a_long_log_waits_until_it_is_read(slow_log: str) -> None:
     """The first use of a log reads it."""
     with closing(PostgresLog(slow_log, lock_timeout_s=TIMEOUT_S, trusting=False)) as log:

@@ -14,30 +14,31 @@ from amplifier_module_context_persistent.log.postgres.log import PostgresLog
 from tests.support.commands import run
 from tests.support.logs import append
 from tests.support.postgres import TestServer
+from tests.support.sweeps import spread
 
 SECRET = "tr0ub4" + "dor"
 BEGINNING = "p@"
 """Of a password whose `@` was not written as %40."""
 
 
-@pytest.mark.parametrize(
-    "written",
-    [
-        f"postgresql://agent:{SECRET}@127.0.0.1:1/agents",
-        f"postgresql://agent:{BEGINNING}{SECRET}@127.0.0.1:1/agents",
-        f"postgresql://agent:{SECRET}/x@127.0.0.1:1/agents",
-        f"postgresql://agent:12/{SECRET}#x@127.0.0.1:1/agents",
-        f"postgresql://agent:12/x#{SECRET}@127.0.0.1:1/agents",
-        f"postgresql://agent:12#{SECRET}@127.0.0.1:1/agents",
-        f"postgresql://agent:12,3/{SECRET}#x@127.0.0.1:1",
-        f"postgresql://agent:12?{SECRET.replace('0', 'o').replace('4', 'a')}=x@127.0.0.1:1/agents",
-        f"postgresql://agent:{SECRET}@127.0.0.1:1/agents?pgbouncer=true",
-        f"postgresql://agent:{SECRET}@127.0.0.1:1/agents?sslmode=bogus",
-        f"postgresql://agent:{SECRET}%zz@127.0.0.1:1/agents",
-        f"postgresql://127.0.0.1:1/agents?user=agent&password={SECRET}",
-        f"service=nosuch password={SECRET}",
-    ],
-)
+WRITTEN = [
+    f"postgresql://agent:{SECRET}@127.0.0.1:1/agents",
+    f"postgresql://agent:{BEGINNING}{SECRET}@127.0.0.1:1/agents",
+    f"postgresql://agent:{SECRET}/x@127.0.0.1:1/agents",
+    f"postgresql://agent:12/{SECRET}#x@127.0.0.1:1/agents",
+    f"postgresql://agent:12/x#{SECRET}@127.0.0.1:1/agents",
+    f"postgresql://agent:12#{SECRET}@127.0.0.1:1/agents",
+    f"postgresql://agent:12,3/{SECRET}#x@127.0.0.1:1",
+    f"postgresql://agent:12?{SECRET.replace('0', 'o').replace('4', 'a')}=x@127.0.0.1:1/agents",
+    f"postgresql://agent:{SECRET}@127.0.0.1:1/agents?pgbouncer=true",
+    f"postgresql://agent:{SECRET}@127.0.0.1:1/agents?sslmode=bogus",
+    f"postgresql://agent:{SECRET}%zz@127.0.0.1:1/agents",
+    f"postgresql://127.0.0.1:1/agents?user=agent&password={SECRET}",
+    f"service=nosuch password={SECRET}",
+]
+
+
+@pytest.mark.parametrize("written", list(spread(WRITTEN, 3)))
 def test_no_command_and_no_session_tells_a_password(written: str, caplog: pytest.LogCaptureFixture) -> None:
     """Whatever is wrong with the location or the server."""
     caplog.set_level(logging.DEBUG)

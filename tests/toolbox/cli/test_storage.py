@@ -100,6 +100,7 @@ def test_the_statements_are_printed_for_another_to_run(server: TestServer) -> No
     assert "were there in the schema printed" in init(url.replace("postgres:@", "owner_of_tables:@", 1))
 
 
+@proof(quick=1)
 @pytest.mark.parametrize("in_parts", [False, pytest.param(True, marks=proof)], ids=["whole", "in parts"])
 @pytest.mark.parametrize("is_printed", [True, False], ids=["printed", "done"])
 def test_policies_keep_each_role_to_its_own_logs(is_printed: bool, in_parts: bool, server: TestServer) -> None:

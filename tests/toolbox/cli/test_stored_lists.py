@@ -174,6 +174,7 @@ def test_prune_opens_only_what_it_deletes(server: TestServer, storage: str, monk
     ]
 
 
+@proof(quick=1)
 @pytest.mark.parametrize("has_index", [True, False], ids=["index", "older tables"])
 def test_a_session_is_found_by_the_beginning_of_its_id(
     has_index: bool, server: TestServer, storage: str, monkeypatch: pytest.MonkeyPatch
@@ -220,6 +221,7 @@ def test_prune_keeps_a_group_of_which_a_session_is_in_use(server: TestServer, st
     assert sorted(one["session"] for one in deleted) == ["c", "c-1_sub"]
 
 
+@proof(quick=1)
 @pytest.mark.parametrize("is_kept", [True, False], ids=["kept", "nothing kept"])
 def test_a_session_is_found_by_its_name_without_a_look_at_all(
     is_kept: bool, storage: str, home: Path, monkeypatch: pytest.MonkeyPatch
