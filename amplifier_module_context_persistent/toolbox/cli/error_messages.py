@@ -94,6 +94,8 @@ def _unusable(error: Exception, name: str) -> UnusableError:
         return UnusableError(f"{one_line(short_name(name))}: {reason(error)}")
     path = shown_path(name)
     path_of_error = shown_path(str(getattr(error, "filename", None) or path))
+    if not path and "://" in path_of_error:
+        return UnusableError(reason(error))  # a mistyped location may have a password where nobody looks for one
     gave_end_of_path = bool(path) and path_of_error.endswith(path)
     if not gave_end_of_path:
         path = path_of_error
