@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
+import time
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from amplifier_module_context_persistent.log.database_location import parse_location
 from amplifier_module_context_persistent.log.postgres.log import PostgresLog
+from amplifier_module_context_persistent.log.postgres.partitions import is_partitioned
+from amplifier_module_context_persistent.log.postgres.server import using
 from amplifier_module_context_persistent.toolbox.maintenance.verify import verify_log
 from tests.support.commands import run
 from tests.support.logs import append, numbers
@@ -18,14 +23,17 @@ from tests.support.sweeps import proof
 
 
 @proof(quick=1)
-@pytest.mark.parametrize("right", ["--grant-read", "--grant", "--grant-purge"])
-def test_who_may_read_can_dump_and_the_dump_goes_on(right: str, server: TestServer, tmp_path: Path) -> None:
-    """While a session runs; restored elsewhere, the log is opened, verified and resumed."""
-    role = f"dumps{right.replace('-', '_')}"
-    database, schema, uri = f"restored{right.replace('-', '_')}", role, server.server.get_uri()
+@pytest.mark.parametrize(
+    "options", ["--grant-read", "--grant", "--grant-purge", "--partitioned --grant-read", "--partitioned --grant-purge"]
+)
+def test_who_may_read_can_dump_and_the_dump_goes_on(options: str, server: TestServer, tmp_path: Path) -> None:
+    """While a session runs, also of tables in parts; restored elsewhere, the log is opened, verified and resumed."""
+    words = re.sub("[- ]+", "_", options)
+    role = f"dumps{words}"
+    database, schema, uri = f"restored{words}", role, server.server.get_uri()
     server.execute(f"create role {role} login")
     server.execute(f"create database {database}")
-    run("storage", "init", f"{uri}&schema={schema}", right, role)
+    run("storage", "init", f"{uri}&schema={schema}", *options.split(), role)
     file, place = tmp_path / "dump.sql", ("-h", str(Path(server.socket_path).parent))
     with closing(PostgresLog(f"{uri}&schema={schema}#s")) as log:
         append(log, 1, 2)
@@ -40,6 +48,9 @@ def test_who_may_read_can_dump_and_the_dump_goes_on(right: str, server: TestServ
     with closing(PostgresLog(location)) as restored:
         append(restored, 5)
         assert numbers(restored) == [1, 2, 3, 5]
+    with using(parse_location(location)) as there, there.connected(time.monotonic() + 10) as connection:
+        assert is_partitioned(connection, schema) == options.startswith("--partitioned")
+        assert is_partitioned(connection, schema, "record") == options.startswith("--partitioned")
     with closing(PostgresLog(f"{location}-new")) as another:
         append(another, 1)
         assert numbers(another) == [1]
