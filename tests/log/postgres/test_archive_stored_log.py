@@ -33,7 +33,7 @@ from amplifier_module_context_persistent.toolbox.maintenance.purge_options impor
 from amplifier_module_context_persistent.toolbox.maintenance.verify import verify_log
 from tests.support.archives import HEADER, random_text
 from tests.support.logs import STAMP, append, body, kept, number_of, numbers, reset_bodies, sealed
-from tests.support.postgres import TestServer, every_kind
+from tests.support.postgres import IN_PARTS, TestServer, every_kind, in_parts_too
 from tests.support.sweeps import proof, whole
 
 FEW, MANY = 12, 150  # lines that are read at once, and so many that their columns are
@@ -371,14 +371,16 @@ def killed_at(number: int, operation: Callable[[], Any], *, sent: bool) -> bool:
     os._exit(0)
 
 
+@in_parts_too
 @proof(quick=1)
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="it forks")
 @pytest.mark.parametrize("sent", [False, True], ids=["before", "after"])
 @pytest.mark.parametrize("change", [archive_stored_log, bring_back_stored_log])
 def test_a_killed_client_leaves_the_log_whole(
-    change: Callable[[str], Any], location: str, server: TestServer, *, sent: bool
+    change: Callable[[str], Any], location: str, server: TestServer, request: pytest.FixtureRequest, *, sent: bool
 ) -> None:
     """Whenever it is killed: all lines are rows, or all are in frames, and the next client does it."""
+    tries_all = whole() and request.node.callspec.params["storage"] != IN_PARTS
     content = fill(location, numbered(FEW))
     if change is bring_back_stored_log:
         archive_stored_log(location)
@@ -391,11 +393,12 @@ def test_a_killed_client_leaves_the_log_whole(
         if estimate_stored(location).is_archived == (change is archive_stored_log):
             done += 1
             (bring_back_stored_log if change is archive_stored_log else archive_stored_log)(location)
-        number += 1 if whole() else 5
+        number += 1 if tries_all else 5
     assert killed >= 5
     assert done <= 1  # the commit was sent
 
 
+@in_parts_too
 @proof
 def test_killed_servers_and_cut_connections_leave_the_log_whole(location: str, server: TestServer) -> None:
     """A server that dies in the middle of it has rolled it back."""

@@ -16,7 +16,7 @@ from amplifier_module_context_persistent.log.database_location import parse_loca
 from amplifier_module_context_persistent.log.postgres.log import PostgresLog
 from amplifier_module_context_persistent.log.postgres.server import MOST_CONNECTIONS, ServerError, using
 from tests.support.logs import append, numbers
-from tests.support.postgres import CuttingProxy, TestServer
+from tests.support.postgres import CuttingProxy, TestServer, in_parts_too
 from tests.support.sweeps import proof, spread
 
 OURS = "context-persistent"
@@ -83,6 +83,7 @@ def setting(server: TestServer, name: str, value: str) -> Iterator[None]:
         wait_until(lambda: server.execute(f"show {name}")[0][0] != value.strip("'"))
 
 
+@in_parts_too
 @proof
 def test_a_refused_question_is_no_verdict(server: TestServer, storage: str) -> None:
     """The answer to an append is cut off, and a short lock_timeout refuses the question for it: it is stored once."""
@@ -106,6 +107,7 @@ def test_a_refused_question_is_no_verdict(server: TestServer, storage: str) -> N
         server.execute("alter role postgres reset lock_timeout")
 
 
+@in_parts_too
 @proof
 def test_a_session_whose_first_append_is_cut_begins_all_the_same(server: TestServer, storage: str) -> None:
     """Cut as the log's row is made, and again at the end of the next attempt: it is no log that was removed."""

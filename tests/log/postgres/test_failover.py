@@ -13,7 +13,7 @@ from amplifier_module_context_persistent.log.postgres import row_bytes
 from amplifier_module_context_persistent.log.postgres.log import PostgresLog
 from amplifier_module_context_persistent.log.postgres.schema import create_schema
 from tests.support.logs import append, findings, numbers, write_file
-from tests.support.postgres import TestServer, running_server
+from tests.support.postgres import IN_PARTS, TestServer, running_server
 from tests.support.sweeps import proof
 
 
@@ -42,13 +42,13 @@ def own_server() -> Iterator[TestServer]:
 
 
 @proof
-@pytest.mark.parametrize("kept_bytes", [4 << 20, 0])
+@pytest.mark.parametrize(("kept_bytes", "tables"), [(4 << 20, ""), (0, ""), (4 << 20, IN_PARTS)])
 def test_a_session_younger_than_the_lag_goes_on(
-    kept_bytes: int, own_server: TestServer, monkeypatch: pytest.MonkeyPatch, tmp_path: object
+    kept_bytes: int, tables: str, own_server: TestServer, monkeypatch: pytest.MonkeyPatch, tmp_path: object
 ) -> None:
     """Its log is begun anew with the lines that it holds, and it says how many messages were lost and restored."""
     monkeypatch.setattr(row_bytes, "KEPT_BYTES", kept_bytes)
-    storage = own_server.new_location()
+    storage = own_server.new_location(tables)
     logs = [PostgresLog(f"{storage}#p/{name}", lock_timeout_s=30) for name in ("young", "other")]
     with closing(logs[0]) as young, closing(logs[1]) as other:
         with promoted(own_server):

@@ -17,7 +17,7 @@ from amplifier_module_context_persistent.log.postgres.list_logs import delete_st
 from amplifier_module_context_persistent.log.postgres.log import PostgresLog
 from amplifier_module_context_persistent.toolbox.maintenance.verify import verify_log
 from tests.support.logs import append, numbers
-from tests.support.postgres import TestServer, every_kind
+from tests.support.postgres import TestServer, every_kind, in_parts_too
 from tests.support.sweeps import proof, some
 
 WRITER = """
@@ -31,6 +31,7 @@ for number in range(int(sys.argv[2]), 10**6):
 """
 
 
+@in_parts_too
 @proof
 @pytest.mark.parametrize("durability", ["fsync", "write"])
 def test_a_client_that_is_killed_loses_nothing(durability: str, storage: str) -> None:

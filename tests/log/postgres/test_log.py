@@ -15,13 +15,15 @@ from amplifier_module_context_persistent.log.postgres.log import PostgresLog
 from amplifier_module_context_persistent.toolbox.maintenance.verify import verify_log
 from tests.support.log_contract import LogContract, OpenLog
 from tests.support.logs import append, append_bodies, body, findings, numbers, reset_bodies, write_file
-from tests.support.postgres import TestServer
+from tests.support.postgres import IN_PARTS, TestServer, in_parts_too, installed_binaries, running_server
 from tests.support.postgres_proofs import prove_cuts, prove_kills
 from tests.support.sweeps import proof, whole
 
 CUTS = 40 if whole() else 10
+FEWER_CUTS = 15
 KILLS = 2
 """A sample; `python -m tests.support.postgres_proofs` runs all of them."""
+kinds_of_tables = pytest.mark.parametrize("tables", ["", IN_PARTS], ids=["whole", "in parts"])
 
 
 @pytest.fixture
@@ -81,20 +83,32 @@ def test_a_location_opens_a_log_in_postgres(location: str) -> None:
 
 
 @proof
-def test_connections_are_cut_anywhere(server: TestServer) -> None:
+@kinds_of_tables
+def test_connections_are_cut_anywhere(tables: str, server: TestServer) -> None:
     """In appends, resets and purges: what was acknowledged is stored once, in order; what a purge removed is gone."""
-    prove_cuts(server, CUTS)
+    prove_cuts(server, FEWER_CUTS if tables else CUTS, tables=tables)
 
 
 @proof
-def test_the_server_is_killed_under_writers(server: TestServer) -> None:
+@kinds_of_tables
+def test_the_server_is_killed_under_writers(tables: str, server: TestServer) -> None:
     """What was acknowledged is there after each crash, once; who was waiting goes on by itself."""
-    prove_kills(server, KILLS)
+    prove_kills(server, KILLS, tables=tables)
 
 
 @proof
-def test_a_server_that_is_rolled_back_has_lost_messages(server: TestServer, location: str) -> None:
+def test_an_installed_server_is_cut_and_killed() -> None:
+    """The same on the oldest server that this machine has."""
+    with running_server(installed_binaries()) as server:
+        prove_cuts(server, FEWER_CUTS)
+        prove_kills(server, KILLS)
+
+
+@proof
+@in_parts_too
+def test_a_server_that_is_rolled_back_has_lost_messages(server: TestServer, storage: str) -> None:
     """Its directory is replaced by an older copy under open clients: each of them says what is gone, and goes on."""
+    location = f"{storage}#project/session"
     writer, reader = PostgresLog(location, lock_timeout_s=60), PostgresLog(location, lock_timeout_s=60)
     append(writer, *range(100))
     server.kill()
