@@ -89,7 +89,7 @@ def what_follows(logs: Iterable[str]) -> str:
 def _place_of(log: str) -> str:
     """Return the name that a sync gives the directory or the database with a log."""
     if stored_name(log) is not None:
-        return without_password(split_location(log)[0])
+        return split_location(without_password(log))[0]
     parents = Path(os.path.abspath(log)).parents
     return os.fspath(parents[3]) if len(parents) > 3 else ""
 

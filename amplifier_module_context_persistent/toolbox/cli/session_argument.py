@@ -65,7 +65,7 @@ def storage_option(command: Callable[..., R]) -> Callable[..., R]:
         if url:
             context = click.get_current_context()
             with unusable("--storage"):
-                context.meta[_STORAGE] = without_password(split_location(url)[0])
+                context.meta[_STORAGE] = split_location(without_password(url))[0]  # all of it is checked
             from ...log.postgres.server import using
 
             context.with_resource(using(parse_location(context.meta[_STORAGE])))

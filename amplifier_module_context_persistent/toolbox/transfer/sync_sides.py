@@ -93,7 +93,7 @@ def other_side(place: str) -> Side:
         ConfigError: the place is a URL, but not of PostgreSQL.
     """
     if stored_name(place) is not None:
-        storage = without_password(split_location(place)[0])
+        storage, _ = split_location(without_password(place))  # all of it is checked
         return Side(storage, storage=storage, erasures=storage)
     refuse_other_url(place)
     named = Path(os.path.abspath(os.path.expanduser(place)))

@@ -42,7 +42,7 @@ WRITTEN = [
 def test_no_command_and_no_session_tells_a_password(written: str, caplog: pytest.LogCaptureFixture) -> None:
     """Whatever is wrong with the location or the server."""
     caplog.set_level(logging.DEBUG)
-    for command in (("list", "--all", "--storage", written), ("storage", "init", written)):
+    for command in (("list", "--all", "--storage", written), ("storage", "init", written), ("sync", written)):
         assert not _tells(run(*command, code=2).output)
     with (
         pytest.raises((OSError, ValueError)) as raised,
