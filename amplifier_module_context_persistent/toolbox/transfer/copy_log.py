@@ -142,7 +142,7 @@ class MessageCopier:
                 message = json_copy(message, is_stored=True)
             check_message(message, is_stored=True)
             body = encode_message(message, message_id=own, timestamp=None)
-            check_size(body)
+            check_size(len(body))
         except RecordError as reason_given:
             self._refused[ordinal] = str(reason_given)
             return None
@@ -151,14 +151,14 @@ class MessageCopier:
         return CopiedMessage(ordinal, str(message["role"]), own, body, timed, renamed, named)
 
 
-def check_size(body: bytes) -> None:
+def check_size(body_bytes: int) -> None:
     """Check that the body of a record is not too long to be read back.
 
     Raises:
         RecordError: the body is too long.
     """
-    if len(body) > MOST_BODY_BYTES:
-        raise RecordError(f"it has {len(body):,} bytes; at most {MOST_BODY_BYTES:,} are stored")
+    if body_bytes > MOST_BODY_BYTES:
+        raise RecordError(f"it has {body_bytes:,} bytes; at most {MOST_BODY_BYTES:,} are stored")
 
 
 def refused_messages(reader: ReadableLog, refused: Mapping[int, str]) -> list[LostLine]:

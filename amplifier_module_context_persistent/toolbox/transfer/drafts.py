@@ -11,14 +11,13 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ...errors import ContextPersistentError, RecordError
 from ...forms.canonical import UNKNOWN_TOOL, total
 from ...log.record_limits import MAX_DEPTH, is_too_deep
-from ...log.record_line import decode, encode_control, encode_message
+from ...log.record_line import decode, encode_control, encode_whole, stored_message
 from ...log.reset_record import Reset, frame
 from ...messages.message import metadata_of
 from ...messages.metadata import COMPACTION_SOURCE, is_human
@@ -183,8 +182,8 @@ class Drafts:
         while message_id in draft.known:
             number += 1
             message_id = f"{given}.{number}"
-        body = self._body(event.line, lambda: encode_message(message, message_id=message_id, timestamp=None), message)
-        if body is None:
+        record = self._encoded(event.line, stored_message(message, message_id, None))
+        if record is None:
             return
         if message_id != given:
             draft.renamed[message_id] = given
@@ -193,7 +192,7 @@ class Drafts:
         usage = metadata.get("usage")
         if message["role"] == "assistant" and isinstance(usage, dict) and usage.get("input_tokens"):
             draft.reports += 1
-        self._add(draft, body, message_id, str(message["role"]))
+        self._add(draft, draft.bodies.append_whole(record), message_id, str(message["role"]))
         if event.line <= draft.start.exported_lines:
             draft.exported = len(draft.ids)
         if is_human(message):
@@ -221,38 +220,37 @@ class Drafts:
         draft.without_timestamp += not event.has_timestamp
         if event.renamed_from is None and event.named:
             draft.with_ids.append(len(draft.ids))
-        self._add(draft, event.body, event.message_id, event.role)
+        self._add(draft, draft.bodies.append(event.body), event.message_id, event.role)
 
-    def _add(self, draft: SessionDraft, body: bytes, message_id: str, role: str) -> None:
+    def _add(self, draft: SessionDraft, record: int, message_id: str, role: str) -> None:
+        """Note a message whose body has the given number among the draft's bodies."""
         if role in INSTRUCTING:
             draft.systems.add(len(draft.ids))
-        draft.at.append(draft.bodies.append(body))
+        draft.at.append(record)
         draft.known.add(message_id)
         draft.ids.append(message_id)
         draft.roles[role] += 1
 
     def _kept(self, draft: SessionDraft, event: KeptEntry) -> None:
-        def encode() -> bytes:
-            return encode_control(SOURCE_KIND, line=event.line, type=event.kind, entry=event.entry)
+        entry = {"_record": SOURCE_KIND, "line": event.line, "type": event.kind, "entry": event.entry}
+        record = self._encoded(event.line, entry)
+        if record is not None:
+            draft.bodies.append_whole(record)
 
-        body = self._body(event.line, encode, [event.entry])
-        if body is not None:
-            draft.bodies.append(body)
-
-    def _body(self, line: int, encode: Callable[[], bytes], value: Any) -> bytes | None:
-        """Return the body of a record.
+    def _encoded(self, line: int, value: dict[str, Any]) -> bytes | None:
+        """Return the JSON of a record.
 
         If it is too long or nested too deeply to be read back, note the loss and return None.
         """
         try:
-            body = encode()
-            if is_too_deep(body, value, MAX_DEPTH):
+            record = encode_whole(value)
+            if is_too_deep(record, value, MAX_DEPTH):
                 raise RecordError(f"nested deeper than {MAX_DEPTH} levels")
-            check_size(body)
+            check_size(len(record) - 1)
         except (RecordError, RecursionError) as refused:
             self._account.lose_part(line, str(refused) or "nested too deeply")
             return None
-        return body
+        return record
 
     def _cleared(self, draft: SessionDraft, event: ClearMark) -> None:
         """Write the records of a reset, as a clear in this package does.

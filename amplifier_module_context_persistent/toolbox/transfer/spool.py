@@ -167,6 +167,12 @@ class RecordBodies:
         self._sizes.append(len(body))
         return len(self._sizes) - 1
 
+    def append_whole(self, record: bytes) -> int:
+        """Add the next record, given with its closing brace, which is not part of the body; return its number."""
+        self._places.append(self._spool.put(record))
+        self._sizes.append(len(record) - 1)
+        return len(self._sizes) - 1
+
     def part(self, start: int, stop: int | None = None) -> Iterator[bytes]:
         """Return the bodies from number `start` up to, but without, number `stop`; by default up to the end."""
         return map(self._spool.get, self._places[start:stop], self._sizes[start:stop])

@@ -46,34 +46,16 @@ _HEADS = ("session.", "user.", "assistant.", "tool.", "system.", "subagent.", "h
 
 def read(source: Source, account: Account) -> Iterator[Event]:
     """Yield the session and its sub-agents."""
-    places_by_agent: dict[str, array[int]] = {}  # of stored lines, by sub-agent; "" is the session itself
-    with_rewinds = set[str]()  # the sub-agents whose events a later line may remove
-    facts: dict[str, Any] = {}
-    session_id = ""
-    usage = _Usage()
-    for at in objects_of(source, account):
-        agent, kind, data = text(at.value.get("agentId")), text(at.value.get("type")), mapping(at.value.get("data"))
-        if kind in _NOT_CONVERSATIONAL:
-            account.skip(kind)
-            continue
-        if kind == "session.start":
-            named_id = text(data.get("sessionId"))
-            session_id = (session_id or named_id) if agent else one_session(at.number, session_id, named_id)
-            context = mapping(data.get("context"))
-            facts = {**named(data, version="copilotVersion"), **named(context, cwd="cwd", git_branch="branch"), **facts}
-        elif kind == _REWIND:
-            with_rewinds.add(agent)
-        places_by_agent.setdefault(agent, array("Q")).append(source.aside.put((at.number, at.value)))
-        usage.take(at, account)
+    file = _read_file(source, account)
     events = WaitingEvents(source.aside)
     model = ""
-    for agent in sorted(places_by_agent):
+    for agent in sorted(file.places):
         if agent:
-            yield SessionStart("subagent", session_name(agent), dict(facts))
+            yield SessionStart("subagent", session_name(agent), dict(file.facts))
         else:
-            yield SessionStart("session", "", facts, session_id)
+            yield SessionStart("session", "", file.facts, file.session_id)
         talk = _Talk()
-        for place in places_by_agent[agent]:
+        for place in file.places[agent]:
             number, entry = source.aside.get(place)
             data = mapping(entry.get("data"))
             model = text(data.get("newModel")) or text(data.get("selectedModel")) or model
@@ -82,12 +64,12 @@ def read(source: Source, account: Account) -> Iterator[Event]:
                 account.keep(kind)
                 talk.rewind(number, text(data.get("upToEventId")))
                 continue
-            event = _event(number, entry, data, model, usage.by_line.get(number))
+            event = _event(number, entry, data, model, file.usage.by_line.get(number))
             if isinstance(event, KeptEntry):
                 account.keep(kind)
             else:
                 account.map(kind)
-            if agent in with_rewinds:
+            if agent in file.with_rewinds:
                 talk.add(text(entry.get("id")), events.put(event))
             else:
                 yield event
@@ -95,7 +77,28 @@ def read(source: Source, account: Account) -> Iterator[Event]:
         rewound = [
             Branch(line, f"rewind{line}", events.all(common), events.all(own)) for line, common, own in talk.rewound
         ]
-        yield from branches(rewound, account, facts, session_id)
+        yield from branches(rewound, account, file.facts, file.session_id)
+
+
+def _read_file(source: Source, account: Account) -> _CopilotFile:
+    """Read all lines, and put aside those that are part of the conversation."""
+    file = _CopilotFile()
+    for at in objects_of(source, account):
+        agent, kind, data = text(at.value.get("agentId")), text(at.value.get("type")), mapping(at.value.get("data"))
+        if kind in _NOT_CONVERSATIONAL:
+            account.skip(kind)
+            continue
+        if kind == "session.start":
+            named_id = text(data.get("sessionId"))
+            known = file.session_id
+            file.session_id = (known or named_id) if agent else one_session(at.number, known, named_id)
+            context = named(mapping(data.get("context")), cwd="cwd", git_branch="branch")
+            file.facts = {**named(data, version="copilotVersion"), **context, **file.facts}
+        elif kind == _REWIND:
+            file.with_rewinds.add(agent)
+        file.places.setdefault(agent, array("Q")).append(source.aside.put((at.number, at.value)))
+        file.usage.take(at, account)
+    return file
 
 
 class _Report(NamedTuple):
@@ -161,6 +164,19 @@ def _took(metric: dict[str, Any]) -> dict[str, Any]:
         cache_write_tokens=given.get("cacheWriteTokens"),
         requests=mapping(metric.get("requests")).get("count"),
     )
+
+
+@dataclass(slots=True)
+class _CopilotFile:
+    """The lines of a file that are put aside, and facts about the session."""
+
+    places: dict[str, array[int]] = field(default_factory=dict)
+    """The places of the lines, by sub-agent; "" is the session itself."""
+    with_rewinds: set[str] = field(default_factory=set)
+    """The sub-agents some of whose events a later line removes."""
+    facts: dict[str, Any] = field(default_factory=dict)
+    session_id: str = ""
+    usage: _Usage = field(default_factory=_Usage)
 
 
 @dataclass(slots=True)

@@ -80,14 +80,7 @@ def score(sample: Sample) -> int:
 def read(source: Source, account: Account) -> Iterator[Event]:
     """Yield the session, and the messages that rewinds removed as branches."""
     chat = _Chat(WaitingEvents(source.aside))
-    sample = source.sample
-    if isinstance(mapping(sample.document).get("messages"), list):
-        _note_facts(chat, sample.document)
-        for number, entry in entries_of(sample.document["messages"], account):
-            _take(chat, number, entry, account, is_whole=True)
-    else:
-        for number, entry in objects_of(source, account):
-            _take(chat, number, entry, account)
+    _take_all(chat, source, account)
     if not chat.live and not chat.rewound:
         raise ImportRefusedError("there is no message in it")
     yield SessionStart("session", "", chat.facts, chat.session_id)
@@ -96,6 +89,18 @@ def read(source: Source, account: Account) -> Iterator[Event]:
         Branch(line, f"rewind{line}", _all(chat, common), _all(chat, taken)) for line, common, taken in chat.rewound
     )
     yield from branches(found, account, chat.facts, chat.session_id)
+
+
+def _take_all(chat: _Chat, source: Source, account: Account) -> None:
+    """Add the entries of a file, which is a document or has an entry on each line."""
+    document = source.sample.document
+    if isinstance(mapping(document).get("messages"), list):
+        _note_facts(chat, document)
+        for number, entry in entries_of(document["messages"], account):
+            _take(chat, number, entry, account, is_whole=True)
+        return
+    for number, entry in objects_of(source, account):
+        _take(chat, number, entry, account)
 
 
 def _all(chat: _Chat, entries: Iterable[_Said]) -> Iterator[Event]:

@@ -7,7 +7,7 @@ import json
 import os
 from collections import Counter
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from click.testing import CliRunner
@@ -255,3 +255,27 @@ def test_entries_of_pi_are_not_taken_for_items(tmp_path: Path, text: str) -> Non
     (tmp_path / "s.jsonl").write_text(content)
     report = imported(tmp_path / "s.jsonl")
     assert (report.format, report.messages) == ("pi", 2)
+
+
+def test_a_long_line_has_the_same_values(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Long lines are parsed in another way, with the same result for each value and each kind of damage."""
+    strange = [
+        b'{"a":12345678901234567890123,"b":1.5e300,"c":-0.0,"d":[],"e":null}',
+        b'{"a":"\\ud800 \\u00e9 \\n","a":"the last one"}',
+        b'{"a":NaN}',
+        b'{"a":"caf\xc3\xa9"}',
+        b'{"a":1}{"b":2}',
+        b'{"a":"cut',
+        b"[1,2]",
+        b'{"a":' + b"[" * 5_000 + b"]" * 5_000 + b"}",
+        b'"{\\"a\\":1}"',
+        b"",
+    ]
+    content = b"\n".join(strange)
+    usual = list(lines_module.read_lines(_opened(content)))
+    monkeypatch.setattr(lines_module, "_LONG_LINE_BYTES", 0)
+    assert repr(list(lines_module.read_lines(_opened(content)))) == repr(usual)
+
+
+def _opened(content: bytes) -> io.BufferedReader:
+    return io.BufferedReader(cast("io.RawIOBase", io.BytesIO(content)))
