@@ -81,13 +81,23 @@ def read(source: Source, account: Account) -> Iterator[Event]:
 
 
 def _read_file(source: Source, account: Account) -> _CopilotFile:
-    """Read all lines, and put aside those that are part of the conversation."""
+    """Read all lines, and put aside those that are part of the conversation.
+
+    A file that was joined from copies has events twice, with the same id, time and type.
+    """
     file = _CopilotFile()
+    seen = set[int]()  # hashes, to keep memory low
     for at in objects_of(source, account):
         agent, kind, data = text(at.value.get("agentId")), text(at.value.get("type")), mapping(at.value.get("data"))
         if kind in _NOT_CONVERSATIONAL:
             account.skip(kind)
             continue
+        event_id = text(at.value.get("id"))
+        named_event = hash((event_id, text(at.value.get("timestamp")), kind))
+        if event_id and named_event in seen:
+            account.lose(at.number, "an earlier event has the same id, time and type")
+            continue
+        seen.add(named_event)
         if kind == "session.start":
             named_id = text(data.get("sessionId"))
             known = file.session_id

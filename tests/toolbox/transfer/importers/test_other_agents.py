@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from amplifier_module_context_persistent.toolbox.transfer.import_session import ImportRefusedError, import_session
-from tests.support.imports import history_and_view, imported, imported_history, records, texts
+from tests.support.imports import history_and_view, imported, imported_history, records, texts, write_jsonl
 from tests.support.sweeps import proof
 
 AGENT = {"name": "a", "version": "1", "model_name": "m", "tool_definitions": [{"type": "function"}]}
@@ -192,6 +192,17 @@ async def test_a_call_of_opencode_without_output_stays_open(tmp_path: Path) -> N
     (tmp_path / "s.json").write_text(json.dumps(document))
     history, _ = await history_and_view(imported(tmp_path / "s.json").path)
     assert [(m["tool_call_id"], m["content"]) for m in history if m["role"] == "tool"] == [("c1", "")]
+
+
+def test_an_event_of_copilot_cli_that_a_file_has_twice(tmp_path: Path) -> None:
+    """A file may be joined from copies. An event is imported once; another one with its id, of another time, stays."""
+    asked = {"type": "user.message", "id": "e1", "timestamp": "2026-01-01T00:00:00Z", "data": {"content": "go"}}
+    later = {**asked, "timestamp": "2026-01-01T00:00:01Z", "data": {"content": "on"}}
+    report = imported(write_jsonl(tmp_path / "events.jsonl", [asked, asked, later]))
+    assert report.roles == {"user": 2}
+    assert [(loss.line, loss.reason) for loss in report.not_carried] == [
+        (2, "an earlier event has the same id, time and type")
+    ]
 
 
 @proof(quick=2)
