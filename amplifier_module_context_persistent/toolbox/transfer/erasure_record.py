@@ -58,6 +58,8 @@ class Erasure:
     ids: bytes = b""
     """The salted hashes of the ids of all purged messages, sorted and joined; with them a copy of the log is purged
     too."""
+    has_more_ids: bool = False
+    """Whether more messages were purged than a list may have ids, so that it has none."""
     is_all: bool = False
     """Whether everything was purged: all messages, and what was written about the session, such as names and tags."""
     is_elsewhere: bool = False
@@ -94,6 +96,8 @@ class Erasure:
         rule = self.rule.to_json()
         if rule:
             value["rule"] = rule
+        if self.has_more_ids:
+            value["more_ids"] = True
         if self.is_all:
             value["all"] = True
         if self.is_elsewhere:
@@ -132,9 +136,10 @@ def erasure_of(
     content = salted_name(salt, source.content) if source.content else ""
     answers = frozenset(salted_name(salt, name) for name in source.answers)
     ids = b""
-    if len(source.id_hashes) <= _MOST_IDS:  # an incomplete list would look complete
+    has_more_ids = len(source.id_hashes) > _MOST_IDS
+    if not has_more_ids:  # an incomplete list would look complete
         ids = b"".join(sorted({_salted_id(salt, id_hash) for id_hash in source.id_hashes}))
-    return Erasure(salt, what, time, names, source.count, content, rule(salt), answers, ids, is_all)
+    return Erasure(salt, what, time, names, source.count, content, rule(salt), answers, ids, has_more_ids, is_all)
 
 
 def erasure_from(value: dict[str, Any]) -> Erasure:
@@ -154,6 +159,7 @@ def erasure_from(value: dict[str, Any]) -> Erasure:
         rule,
         answers,
         ids,
+        value.get("more_ids") is True,
         value.get("all") is True,
         value.get("elsewhere") is True,
     )

@@ -38,10 +38,10 @@ from ..maintenance.note_beside_log import DELETING, PURGING, WrittenFiles
 from ..maintenance.purge_options import Purge
 from .delete_sessions import Deletion, delete_session, plan_deletion
 from .erasure_list import lift_in, note_erasures, read_erasures
-from .erasure_record import SESSION, TEXT, Erasure
+from .erasure_record import SESSION, Erasure
 from .purge_session import SessionPurge, plan_session_purge, purge_session, remove_left
 from .sync_sides import Side
-from .undone_erasures import erasures_about, salts_of_purges
+from .undone_erasures import erasures_about, purge_of, salts_of_purges
 from .write_host_files import HOSTS_NAMES
 
 
@@ -123,7 +123,7 @@ def erasing_steps(session: SessionFile, side: Side, found: Sequence[Erasure]) ->
             if not deletion.error:
                 return
         for erasure in _not_carried_out(path, purges):
-            purge = _purge_of(erasure)
+            purge = purge_of(erasure)
             planned = plan_session_purge(path, purge)
             if not planned.is_nothing or planned.is_left:
                 yield ErasingStep(session, side, [erasure], purge=planned, what=purge)
@@ -151,12 +151,6 @@ def _not_carried_out(log: str, purges: Sequence[Erasure]) -> list[Erasure]:
             if purge.is_all or not purge.ids or any(purge.took(id_hash) for id_hash in id_hashes):
                 left.append(purge)
         return left
-
-
-def _purge_of(erasure: Erasure) -> Purge:
-    if erasure.what == TEXT:
-        return Purge(redact=erasure.rule.replace)
-    return Purge(took=erasure.took, took_all=erasure.is_all)
 
 
 def _plan_deletion(session: SessionFile, side: Side, erasures: list[Erasure]) -> ErasingStep:

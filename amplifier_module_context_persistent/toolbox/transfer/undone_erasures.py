@@ -77,12 +77,20 @@ def _holds(reader: ReadableLog, location: str, erasure: Erasure, purges: Sequenc
     """Return whether a log still holds content that a purge removed from another copy."""
     if erasure.ids:
         return any(map(erasure.took, reader.index.columns.id_hashes))
-    if erasure.what == TEXT and erasure.rule.is_complete:
+    is_whole_rule = erasure.rule.is_complete if erasure.what == TEXT else not erasure.has_more_ids
+    if is_whole_rule:
         try:
-            return not plan_purge(location, Purge(redact=erasure.rule.replace)).counts.is_nothing
+            return not plan_purge(location, purge_of(erasure)).counts.is_nothing
         except PurgeError:  # the log is too damaged to be searched
             return True
     return erasure.time > max((str(record.get("time", "")) for record in purges), default="")
+
+
+def purge_of(erasure: Erasure) -> Purge:
+    """Return the purge that carries out an erasure of a text or of messages on a copy of the log."""
+    if erasure.what == TEXT:
+        return Purge(redact=erasure.rule.replace)
+    return Purge(took=erasure.took, took_all=erasure.is_all)
 
 
 def _purges(reader: ReadableLog) -> list[Message]:

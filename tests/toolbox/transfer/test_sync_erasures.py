@@ -137,6 +137,34 @@ def test_purged_messages_are_purged_everywhere(laptop: Home, desktop: Home, stic
     assert laptop.log("talk").read_bytes() == desktop.log("talk").read_bytes()
 
 
+@pytest.mark.parametrize("what", ["--cleared", "--everything"])
+def test_a_purge_that_took_no_message_keeps_no_copy_back(laptop: Home, desktop: Home, stick: Path, what: str) -> None:
+    """It removed records alone, so no message can come back, also if the copy went on."""
+    laptop.says("talk", "one")
+    if what == "--everything":
+        laptop.run("purge", "talk", what, "--yes")
+    laptop.run("rename", "talk", "a name")
+    carry(stick, laptop, desktop)
+    assert "control record" in laptop.run("purge", "talk", what, "--yes").output
+    desktop.says("talk", "two")
+    carry(stick, laptop, desktop, laptop)
+    assert laptop.texts("talk")[-1] == "two"
+    assert laptop.log("talk").read_bytes() == desktop.log("talk").read_bytes()
+
+
+def test_a_copy_that_lacks_what_a_purge_removed_is_not_kept_back(laptop: Home, desktop: Home, stick: Path) -> None:
+    """The purge removed receipts of later requests, and the copy has none of them."""
+    laptop.says("talk", f"my key is {KEY}")
+    laptop.run("purge", "talk", "--redact", KEY, "--yes")
+    carry(stick, laptop, desktop)
+    laptop.says("talk", "two")
+    assert "control record" in laptop.run("purge", "talk", "--cleared", "--yes").output
+    desktop.run("rename", "talk", "a name")
+    carry(stick, laptop)
+    desktop.run("sync", stick, "--keep", "both")
+    assert desktop.texts("talk")
+
+
 def test_a_session_that_was_purged_and_went_on_on_both_sides_is_told(laptop: Home, desktop: Home, stick: Path) -> None:
     """The secret is gone on both sides all the same, and both histories can be kept."""
     laptop.says("talk", "one", f"my key is {KEY}")
