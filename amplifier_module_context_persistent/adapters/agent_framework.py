@@ -173,7 +173,7 @@ class ViewStrategy:
         view = self._with(messages)
         if view is None:
             return
-        self._running = [one for one in self._running if one is not view]
+        self._running = [other for other in self._running if other is not view]
         if view.kept_plan is None:  # the first run of the session
             view.kept_plan = self._kept_plan(session_id)
         await view.keep_plan()
@@ -248,9 +248,9 @@ def _checked(messages: Sequence[Message]) -> list[Message]:
         RecordError: `messages` is not a list of the framework's messages.
     """
     given = listed(messages)
-    for one in given:
-        if not isinstance(one, Message):
-            raise RecordError(f"a message of the framework is expected, not {type(one).__name__}")
+    for message in given:
+        if not isinstance(message, Message):
+            raise RecordError(f"a message of the framework is expected, not {type(message).__name__}")
     return given
 
 

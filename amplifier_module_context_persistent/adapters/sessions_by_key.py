@@ -95,13 +95,13 @@ class SessionsByKey:
     async def subpaths(self, key: SessionKey, read_key: Callable[[ReadableLog], str]) -> list[str]:
         """List the subpaths of a session. `read_key` reads a subpath from its log if the log's name is shortened."""
         beginning = f"{key.name}{_BELOW}"
-        below = [one for one in await self.listed(key.project) if one.id.startswith(beginning)]
-        return [await self._id_of(one, one.id.removeprefix(beginning), read_key) for one in below]
+        below = [log for log in await self.listed(key.project) if log.id.startswith(beginning)]
+        return [await self._id_of(log, log.id.removeprefix(beginning), read_key) for log in below]
 
     async def main(self, project: str, read_key: Callable[[ReadableLog], str]) -> list[tuple[str, SessionFile]]:
         """List the sessions of a project except sub-agents', with their ids. `read_key` is as in `subpaths`."""
-        found = [one for one in await self.listed(project) if _BELOW not in one.id]
-        return [(await self._id_of(one, one.id, read_key), one) for one in found]
+        found = [log for log in await self.listed(project) if _BELOW not in log.id]
+        return [(await self._id_of(log, log.id, read_key), log) for log in found]
 
     async def delete(self, key: SessionKey, check: Callable[[ReadableLog], None] | None = None) -> None:
         """Erase a session and its sub-agents' sessions. Do nothing if there is none.
@@ -111,7 +111,7 @@ class SessionsByKey:
         names = [key.name]
         if not key.subpath:
             beginning = f"{key.name}{_BELOW}"
-            sub_agents = [one.id for one in await self.listed(key.project) if one.id.startswith(beginning)]
+            sub_agents = [log.id for log in await self.listed(key.project) if log.id.startswith(beginning)]
             # Sub-agents first and the session itself last: if a deletion fails, what is left still has its session.
             names = [*sorted(sub_agents, reverse=True), key.name]
         for name in names:

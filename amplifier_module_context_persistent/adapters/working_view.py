@@ -196,7 +196,7 @@ class WorkingView(Generic[T]):
         written: list[T] = []
         changed: list[Message] = []
         for group, body in bodies_in(view, self._name):
-            is_unchanged = all(self._shapes.get(given_id(one) or "") == _shape_of(one) for one in group)
+            is_unchanged = all(self._shapes.get(given_id(part) or "") == _shape_of(part) for part in group)
             if body is None or not is_unchanged:
                 changed += group
                 continue

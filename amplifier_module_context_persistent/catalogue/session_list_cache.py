@@ -103,8 +103,8 @@ class Glances:
         self._expected[storage] = expected[start + _ASKED :]
         kept = kept_glances(storage, names) if is_usable() else {}
         archived = archived_among(storage, names)
-        self._archived.setdefault(storage, {}).update({one: one in archived for one in names})
-        return {one: kept.get(one, ("", b"")) for one in names}
+        self._archived.setdefault(storage, {}).update({log_name: log_name in archived for log_name in names})
+        return {log_name: kept.get(log_name, ("", b"")) for log_name in names}
 
     def look_at(self, log: ReadableLog, location: str = "") -> Glance:
         """Take the glance of an open log, to be stored. Glances of small and of damaged logs are not stored.

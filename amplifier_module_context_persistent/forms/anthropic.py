@@ -217,7 +217,7 @@ def _read_block(block: Mapping[str, Any]) -> Message:
     cited = block.get("citations")
     if not isinstance(cited, list):
         return dict(block)
-    return {**block, "citations": [_without_no_file(one) for one in cited]}
+    return {**block, "citations": [_without_no_file(citation) for citation in cited]}
 
 
 def _without_no_file(citation: Any) -> Any:

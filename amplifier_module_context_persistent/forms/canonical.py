@@ -282,8 +282,8 @@ def in_places(blocks: Sequence[Message], calls: Sequence[Message], places: Any) 
     if not is_list or places != sorted(set(places)) or places[-1] >= len(blocks) + len(calls):
         return [*blocks, *calls]
     ordered = list(blocks)
-    for place, one in zip(places, calls, strict=True):
-        ordered.insert(place, one)
+    for place, call in zip(places, calls, strict=True):
+        ordered.insert(place, call)
     return ordered
 
 
@@ -294,8 +294,8 @@ def blocks_of(content: Any) -> list[Message]:
     such values instead.
     """
     if isinstance(content, list):
-        for one in content:
-            if type(one) is not dict:
+        for item in content:
+            if type(item) is not dict:
                 return [_block_of(inner) for inner in _flat(content) if inner is not None]
         return list(content)
     if isinstance(content, bool) or content in (None, "", {}):
@@ -311,13 +311,13 @@ def _flat(listed: list[Any]) -> Iterator[Any]:
     """Yield the items of a list, with nested lists flattened."""
     waiting = [iter(listed)]
     while waiting:
-        one = next(waiting[-1], _END)
-        if one is _END:
+        item = next(waiting[-1], _END)
+        if item is _END:
             waiting.pop()
-        elif isinstance(one, list):
-            waiting.append(iter(one))
+        elif isinstance(item, list):
+            waiting.append(iter(item))
         else:
-            yield one
+            yield item
 
 
 _END = object()

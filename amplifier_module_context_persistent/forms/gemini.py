@@ -287,7 +287,7 @@ def write(messages: Iterable[Message], *, exact: bool = False) -> list[Message]:
     names: dict[str, str] = {}
     before: Message | None = None
     for message in messages:
-        names |= {call_id: call_name_of(one) for call_id, one in given_calls(message).items()}
+        names |= {call_id: call_name_of(call) for call_id, call in given_calls(message).items()}
         parts = _parts_of(message, names, exact=exact)
         role = "model" if message["role"] == "assistant" else "user"
         if _is_own(message):

@@ -169,10 +169,10 @@ def _read_answer(message: Mapping[str, Any], content: Any) -> Message:
     calls = message.get("tool_calls")
     legacy_call = message.get("function_call")
     if isinstance(calls, list) and calls:
-        read_answer["tool_calls"] = [_read_call(one) for one in calls]
+        read_answer["tool_calls"] = [_read_call(call) for call in calls]
     elif legacy_call is not None and isinstance(legacy_call, Mapping):
-        call = {"id": _legacy_id(legacy_call), "type": "function", "function": dict(legacy_call)}
-        read_answer["tool_calls"] = [call]
+        new_call = {"id": _legacy_id(legacy_call), "type": "function", "function": dict(legacy_call)}
+        read_answer["tool_calls"] = [new_call]
         kept["function_call"] = True
     return marked(read_answer, NAME, beside=kept)
 
@@ -413,7 +413,7 @@ def _answers(message: Message, *, reasoning: bool) -> Iterator[Message]:
         yield from results
         spoken = []
         calls = []
-    own_calls = [_write_call(call_id, one, keeps_given=reasoning) for call_id, one in given_calls(message).items()]
+    own_calls = [_write_call(call_id, call, keeps_given=reasoning) for call_id, call in given_calls(message).items()]
     yield from _answer(spoken, [*calls, *own_calls], message, reasoning=reasoning)
 
 

@@ -124,12 +124,12 @@ def read_output(item: Mapping[str, Any]) -> tuple[str, Any, bool]:
 
 def read_chat_answer(message: Mapping[str, Any]) -> tuple[list[Message], list[Message]]:
     """Return the content blocks and the calls of an answer of Chat Completions; the id of a call without one is ""."""
-    calls = [mapping(one) for one in items(message.get("tool_calls"))]
+    calls = [mapping(call) for call in items(message.get("tool_calls"))]
     given = {**message, "content": blocks_of(message.get("content")), "tool_calls": calls}
     [answer] = openai_chat.read([given])
     read_calls = parsed_calls(answer).get("tool_calls", [])
     if is_older_call(message):
-        read_calls = [{**one, "id": ""} for one in read_calls]
+        read_calls = [{**call, "id": ""} for call in read_calls]
     return read_content(answer["content"]), read_calls
 
 

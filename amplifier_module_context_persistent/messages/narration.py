@@ -42,11 +42,11 @@ def with_narration(message: Message, narration: str) -> Message:
     changed = without_thinking(message)
     if not isinstance(content, list):
         return {**changed, "content": "\n\n".join(part for part in (narration, content) if part)}
-    block: dict[str, Any] = {"type": "text", "text": narration}
     first = 0  # the position of the first thinking
     while first < len(content) and not is_block(content[first], THINKING_BLOCKS):
         first += 1
     if first == len(content):
         first = 0
-    rest = [one for one in content[first:] if not is_block(one, THINKING_BLOCKS)]
-    return {**changed, "content": [*content[:first], block, *rest]}
+    narration_block: dict[str, Any] = {"type": "text", "text": narration}
+    rest = [block for block in content[first:] if not is_block(block, THINKING_BLOCKS)]
+    return {**changed, "content": [*content[:first], narration_block, *rest]}

@@ -81,7 +81,7 @@ def placed_terms(text: str) -> Iterator[tuple[int, int, tuple[str, ...]]]:
 
 def joined_words(words: Sequence[str]) -> list[str]:
     """Join each two neighbouring words to a name and return its term: `flush all` gives the term of `flushall`."""
-    return [stem((one + other).casefold()) for one, other in pairwise(words)]
+    return [stem((word + next_word).casefold()) for word, next_word in pairwise(words)]
 
 
 def _words(text: str) -> list[str]:

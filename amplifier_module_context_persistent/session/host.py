@@ -59,8 +59,8 @@ class Host:
         unregister = [self._register(event, handler) for event, handler in handlers.items()]
 
         def unregister_all() -> None:
-            for one in unregister:
-                one()
+            for remove in unregister:
+                remove()
 
         return unregister_all
 

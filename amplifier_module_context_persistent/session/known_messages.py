@@ -114,9 +114,9 @@ class KnownMessages:
 
 def is_newer(time: str, than: str) -> bool:
     """Return whether one ISO 8601 time is in a later second than another. Return False if either is no time."""
-    one = _second_of(time)
+    second = _second_of(time)
     other = _second_of(than)
-    return one is not None and other is not None and one > other
+    return second is not None and other is not None and second > other
 
 
 def _second_of(time: str) -> datetime | None:

@@ -61,7 +61,8 @@ class PortablePlan:
 
     def renamed(self, ids: Mapping[str, str]) -> PortablePlan:
         """Return the plan with other ids of messages. Ids that are not in `ids` stay."""
-        return PortablePlan(_renamed(self.record, ids), tuple(ids.get(one, one) for one in self.keep))
+        keep = tuple(ids.get(message_id, message_id) for message_id in self.keep)
+        return PortablePlan(_renamed(self.record, ids), keep)
 
     def record_for(self, index: Index) -> dict[str, Any]:
         """Make the plan's record for a log that has the same messages.
@@ -73,7 +74,7 @@ class PortablePlan:
         named = [*plan.keep, plan.upto]
         found = index.find_all(named)
         try:
-            positions = live_positions(index.live, [found[one] for one in named])[:-1]
+            positions = live_positions(index.live, [found[message_id] for message_id in named])[:-1]
         except KeyError as error:
             raise ValueError(f"the live history lacks a message of the plan: {error}") from error
         runs = keep_runs(zip(positions, plan.keep, strict=True))

@@ -188,7 +188,7 @@ class SessionIndex:
         with ExitStack() as open_ones:
             index = _OneLog(self._fill, self._on_server, self._path, open_ones)
             ranking = rank(question, index, most=most, written=written)
-            offsets = [(index.offset(one.segment, one.number), one) for one in ranking.found]
+            offsets = [(index.offset(message.segment, message.number), message) for message in ranking.found]
             may_match = _may_match(question.text, index)
         self._next -= self._fill.drop_small()
         return Answer(offsets, may_match, sum(index.counts), self._messages, ranking.notes)

@@ -251,13 +251,13 @@ class _ManyLogs:
             key: the term's key.
             among: the numbers of the segments to look in; None for all.
         """
-        found = self._local(key)
+        postings = self._local(key)
         if among is not None:
-            found = [one for one in found if one[0] in among]
+            postings = [(segment, found) for segment, found in postings if segment in among]
         if self._on_servers:
-            more = chain.from_iterable(server.postings(key, among) for server in self._on_servers)
-            found = sorted(chain(found, more), key=itemgetter(0))
-        return found
+            on_servers = chain.from_iterable(server.postings(key, among) for server in self._on_servers)
+            postings = sorted(chain(postings, on_servers), key=itemgetter(0))
+        return postings
 
     def _local(self, key: int) -> list[tuple[int, Postings]]:
         """Return the postings of a term in catalogues and in memory, but not in databases."""

@@ -256,10 +256,10 @@ def _notes(answer: RankedAnswer, best: Sequence[BestMessage]) -> tuple[str, ...]
 
 def _word_in(found: Sequence[BestMessage], term: str) -> str:
     """Return the first word in the messages that matches a term; "" if there is none."""
-    for one in found:
-        for mark in one.marks:
+    for message in found:
+        for mark in message.marks:
             if term in mark.terms:
-                return one.text[mark.start : mark.end]
+                return message.text[mark.start : mark.end]
     return ""
 
 
@@ -269,11 +269,11 @@ def _merge_copies(transcripts: _OpenTranscripts, ranked: Iterable[BestMessage], 
     Copies of a message in forks have the same score, so they are adjacent in the ranking.
     """
     groups: dict[str, list[BestMessage]] = {}
-    for number, one in enumerate(ranked):
-        copy = transcripts.copy_id(one) or f"{number}"
+    for number, message in enumerate(ranked):
+        copy = transcripts.copy_id(message) or f"{number}"
         if copy not in groups and len(groups) == most:
             break
-        groups.setdefault(copy, []).append(one)
+        groups.setdefault(copy, []).append(message)
     return [transcripts.origin(copies) for copies in groups.values()]
 
 

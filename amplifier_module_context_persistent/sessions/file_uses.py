@@ -271,14 +271,17 @@ def _uses_any(call: FileCall, names: Sequence[str], project: str) -> bool:
     return any(same_file(name, path) for name in names)
 
 
-def _origins(read: Iterable[_SessionCalls]) -> dict[str, SessionFile]:
+def _origins(all_calls: Iterable[_SessionCalls]) -> dict[str, SessionFile]:
     """Return the session in which each call was probably made, by the `copy_id` of the call."""
-    lowest = dict[str, _SessionCalls]()
-    for one in read:
-        for call in one.calls:
-            if call.copy_id and (call.copy_id not in lowest or one.rank < lowest[call.copy_id].rank):
-                lowest[call.copy_id] = one
-    return {call_id: one.session for call_id, one in lowest.items()}
+    origins = dict[str, _SessionCalls]()
+    for candidate in all_calls:
+        for call in candidate.calls:
+            if not call.copy_id:
+                continue
+            origin = origins.get(call.copy_id)
+            if origin is None or candidate.rank < origin.rank:
+                origins[call.copy_id] = candidate
+    return {call_id: origin.session for call_id, origin in origins.items()}
 
 
 def _names_to_look_for(path: str) -> list[str]:

@@ -94,12 +94,12 @@ def no_project(wanted: str, *, storage: str | None = None) -> str:
     Raises:
         LogUnreadableError: the database cannot be queried.
     """
-    projects = sorted({one.project for one in session_files(storage=storage)})
+    projects = sorted({session.project for session in session_files(storage=storage)})
     named = wanted.casefold()
-    near = [one for one in projects if named in one.casefold()]
+    near = [project for project in projects if named in project.casefold()]
     from difflib import get_close_matches  # only a mistyped name needs it
 
-    near += [one for one in get_close_matches(wanted, projects, cutoff=0.5) if one not in near]
+    near += [project for project in get_close_matches(wanted, projects, cutoff=0.5) if project not in near]
     similar = f"; like it: {', '.join(near[:_MOST_NEAR])}" if near else ""
     return f"no project {wanted} has sessions{similar}"
 
@@ -117,11 +117,14 @@ def candidates(wanted: SessionFilter, *, everywhere: bool, storage: str | None =
     project = wanted.project
     if wanted.places:
         by_path = {session.path: session for place in wanted.places for session in sessions_in(place)}
-        return [one for one in by_path.values() if project is None or is_of_project(one.project, project)]
+        sessions = list(by_path.values())
+        if project is None:
+            return sessions
+        return [session for session in sessions if is_of_project(session.project, project)]
     if project is not None:
         if is_directory(project):
             return project_sessions(Path(project).expanduser(), storage=storage)
-        return [one for one in session_files(storage=storage) if is_of_project(one.project, project)]
+        return [session for session in session_files(storage=storage) if is_of_project(session.project, project)]
     if not everywhere:
         return project_sessions(storage=storage)
     if wanted.since_s is not None and not wanted.excepted:  # the names of excepted sessions are looked up among all
@@ -166,7 +169,7 @@ def matching(
         CatalogueError: the filter needs the sessions' totals, and Python has no SQLite.
         FilterError: no session, or more than one, has the name of an excepted session.
     """
-    found = [one for one in _without_excepted(sessions, wanted) if _may_be_of_time(one, wanted)]
+    found = [session for session in _without_excepted(sessions, wanted) if _may_be_of_time(session, wanted)]
     if wanted.asks_names:
         found = _with_names(found, wanted, unknown)
     if wanted.asks_times:
@@ -201,11 +204,11 @@ def _without_excepted(sessions: Iterable[SessionFile], wanted: SessionFilter) ->
     known, excepted = list(sessions), set[str]()
     for name in wanted.excepted:
         try:
-            one = find_among(known, name)
+            session = find_among(known, name)
         except SessionNameError as error:
             raise FilterError(f"except: {name!r:.80}: {error}") from error
-        excepted.update(str(below.path) for below in with_sub_agents(one, known))
-    return [one for one in known if str(one.path) not in excepted]
+        excepted.update(str(below.path) for below in with_sub_agents(session, known))
+    return [session for session in known if str(session.path) not in excepted]
 
 
 def has_tags(named: SessionName, wanted: SessionFilter) -> bool:
@@ -233,12 +236,12 @@ def _of_time(
     sessions: Sequence[SessionFile], wanted: SessionFilter, without_time: Callable[[int], None]
 ) -> list[SessionFile]:
     looked_at = overviews_of(sessions)
-    seen = [one for one in looked_at if is_of_time(one, wanted)]
+    seen = [overview for overview in looked_at if is_of_time(overview, wanted)]
     if wanted.since_s is not None or wanted.until_s is not None:
-        without_time(sum(not one.has_time for one in looked_at))
+        without_time(sum(not overview.has_time for overview in looked_at))
     if wanted.most is not None:
-        seen.sort(key=lambda one: (-one.known_s, one.session.id))
-    return [one.session for one in seen]
+        seen.sort(key=lambda overview: (-overview.known_s, overview.session.id))
+    return [overview.session for overview in seen]
 
 
 def is_of_time(seen: Overview, wanted: SessionFilter) -> bool:

@@ -82,17 +82,18 @@ def gathered(sessions: Iterable[SessionFile], counter: TokenCounter, watch: Watc
         connection.execute("BEGIN")
         found = GatheredFigures(connection)
         left = dict(enumerate(sessions, 1))
-        for place in sorted({catalogue_of(one.path) for one in left.values() if isinstance(one.path, Path)}):
+        places = {catalogue_of(session.path) for session in left.values() if isinstance(session.path, Path)}
+        for place in sorted(places):
             left = _take_known(found, place, left, counter)
         stored = StoredFigures(counter)
         left = _take_stored(found, stored, left)
-        with watch([str(one.path) for one in left.values()]) as files:
-            for number, one in left.items():
+        with watch([str(session.path) for session in left.values()]) as files:
+            for number, session in left.items():
                 try:
-                    _compute(found, number, one, stored, counter, files)
+                    _compute(found, number, session, stored, counter, files)
                 except (LogError, OSError, ValueError) as error:
                     _forget(connection, number)
-                    found.unreadable[str(one.path)] = reason_of(error)
+                    found.unreadable[str(session.path)] = reason_of(error)
         stored.keep()
         _note_roots(connection)
         count_once(connection)
@@ -162,7 +163,7 @@ def _take_stored(
     Return the sessions whose figures were not copied, by number.
     """
     left = dict(sessions)
-    numbers = {one.path: number for number, one in sessions.items() if isinstance(one.path, str)}
+    numbers = {session.path: number for number, session in sessions.items() if isinstance(session.path, str)}
     for location, kept in stored.kept(numbers):
         number = numbers[location]
         try:

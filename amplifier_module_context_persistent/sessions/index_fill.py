@@ -109,7 +109,7 @@ class IndexFill:
 
     def _pause_if_none_is_free(self, log: IndexedLog) -> None:
         """Report the progress of a log and pause, if other processes are indexing all logs that are left."""
-        if all(one.path in self._others for one in self._left):
+        if all(log_left.path in self._others for log_left in self._left):
             self._options.progress(self._done + log.stored_bytes, self._total)
             time.sleep(_PAUSE_S)
 

@@ -55,12 +55,12 @@ def groups_of(sessions: Iterable[SessionFile]) -> list[list[SessionFile]]:
     """Group sessions: return one list for each session that has no parent, followed by its sub-agents' sessions."""
     groups: dict[tuple[str, str], list[SessionFile]] = {}
     roots: dict[str, set[str]] = {}
-    for one in sorted(sessions, key=lambda session: (session.project, len(session.id), session.id)):
-        known = roots.setdefault(one.project, set())
-        root = root_of(one.id, known)
+    for member in sorted(sessions, key=lambda session: (session.project, len(session.id), session.id)):
+        known = roots.setdefault(member.project, set())
+        root = root_of(member.id, known)
         if root is None:
-            known.add(one.id)
-        groups.setdefault((one.project, root or one.id), []).append(one)
+            known.add(member.id)
+        groups.setdefault((member.project, root or member.id), []).append(member)
     return list(groups.values())
 
 

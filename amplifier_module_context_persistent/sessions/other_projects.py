@@ -58,7 +58,7 @@ def named_projects(sessions: Iterable[SessionFile]) -> str:
 
     Return "" if no session has a project.
     """
-    counts = Counter(one.project for one in sessions if one.project).most_common()
+    counts = Counter(session.project for session in sessions if session.project).most_common()
     if not counts:
         return ""
     if len(counts) == 1:
@@ -77,10 +77,10 @@ def earlier_checkouts_hint(found: Sequence[SessionFile], working_dir: str | Path
         working_dir: a directory in the current checkout.
     """
     here = project_slug(working_dir)
-    earlier = {one.project for one in found if one.project and one.project != here}
+    earlier = {session.project for session in found if session.project and session.project != here}
     if not earlier:
         return ""
-    paths = {one.path for one in found}
+    paths = {session.path for session in found}
     not_found = Counter[str]()
     for session in session_files():
         if session.project in earlier and session.path not in paths:

@@ -303,7 +303,7 @@ def _names_exactly(clause: Any, name: str) -> bool:
 
     For example, the rules of `gpt-5` contain `gpt-5-codex`.
     """
-    if any(_names_exactly(one, name) for one in getattr(clause, "or_", ())):
+    if any(_names_exactly(alternative, name) for alternative in getattr(clause, "or_", ())):
         return True
     return getattr(clause, "equals", None) == name
 

@@ -134,7 +134,9 @@ def add_files(found: GatheredFigures) -> None:
     found.connection.execute(_FILES)
     for number, path in rows:
         with suppress(LogError, OSError, ValueError), Transcript(path) as transcript:
-            calls = [(number, one.path, one.action, one.turn, one.message, one.time) for one in file_calls(transcript)]
+            calls = [
+                (number, call.path, call.action, call.turn, call.message, call.time) for call in file_calls(transcript)
+            ]
             found.connection.executemany("INSERT INTO files VALUES (?, ?, ?, ?, ?, ?)", calls)
 
 
@@ -233,11 +235,11 @@ def _unique(names: Sequence[str]) -> list[str]:
     """Return the names of columns, with a number added to each repeated name."""
     made: list[str] = []
     for name in names:
-        number, one = 1, name
-        while one in made:
+        number, unique_name = 1, name
+        while unique_name in made:
             number += 1
-            one = f"{name}:{number}"
-        made.append(one)
+            unique_name = f"{name}:{number}"
+        made.append(unique_name)
     return made
 
 

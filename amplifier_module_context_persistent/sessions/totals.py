@@ -76,7 +76,7 @@ class Total:
 
     def to_json(self) -> dict[str, Any]:
         """Return the totals as plain JSON types."""
-        plain = {one.name: getattr(self, one.name) for one in fields(self) if one.name != "bill"}
+        plain = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "bill"}
         return plain | self.bill.to_json()
 
 

@@ -106,8 +106,9 @@ class ReceiptLog:
             return None
         record = packed.record()
         listed = record.get("added")
-        entries = [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
-        return {**record, "added": [self._complete(one) for one in entries]}
+        additions = listed if isinstance(listed, list) else []
+        added = [self._complete(addition) for addition in additions if isinstance(addition, dict)]
+        return {**record, "added": added}
 
     def _complete(self, addition: Message) -> Message:
         known = self.added.get(name_of(addition.get("hash")))
@@ -186,10 +187,10 @@ def _take(book: ReceiptLog, kind: str, record: Message) -> None:
     elif kind == "sent":
         book.sent[name_of(record.get("view"))] = PackedRecord.of(record)
         additions = record.get("added")
-        for one in additions if isinstance(additions, list) else []:
-            message = one.get("message") if isinstance(one, dict) else None
+        for addition in additions if isinstance(additions, list) else []:
+            message = addition.get("message") if isinstance(addition, dict) else None
             if isinstance(message, dict):
-                book.added[name_of(one.get("hash"))] = PackedRecord.of(message)
+                book.added[name_of(addition.get("hash"))] = PackedRecord.of(message)
     elif kind == "usage" and book.requests:
         last = book.requests[-1].receipt
         if (record.get("provider"), record.get("counted_tokens")) == (last.provider, last.tokens):

@@ -261,7 +261,7 @@ def _with_marks(block: Any, marks_left: Iterator[int]) -> Any:
     key = _inner_key(block)
     inner = block.get(key)
     if isinstance(inner, list):
-        block = {**block, key: [_with_marks(one, marks_left) for one in inner]}
+        block = {**block, key: [_with_marks(block_within, marks_left) for block_within in inner]}
     if "cache_control" in block and next(marks_left, None) is None:
         return {name: value for name, value in block.items() if name != "cache_control"}
     return block

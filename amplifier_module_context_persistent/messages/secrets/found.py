@@ -26,12 +26,12 @@ class Secret(NamedTuple):
 def merged(found: Iterable[Secret]) -> list[Secret]:
     """Return secrets in order; secrets that overlap become one, of the kind of the first."""
     secrets: list[Secret] = []
-    for one in sorted(found):
-        if secrets and one.start < secrets[-1].end:
+    for secret in sorted(found):
+        if secrets and secret.start < secrets[-1].end:
             start, end, kind = secrets.pop()
-            secrets.append(Secret(start, max(end, one.end), kind))
+            secrets.append(Secret(start, max(end, secret.end), kind))
         else:
-            secrets.append(one)
+            secrets.append(secret)
     return secrets
 
 

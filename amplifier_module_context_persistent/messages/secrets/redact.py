@@ -153,7 +153,7 @@ def redact_value(value: Any, found: Found | None = None, field: str = "", own: O
             redacted[key] = REDACTED
         elif isinstance(item, list) and names_recovery_codes(key):
             report("recovery code", inside)
-            redacted[key] = [REDACTED if isinstance(one, str) else one for one in item]
+            redacted[key] = [REDACTED if isinstance(code, str) else code for code in item]
         elif key == "arguments" and isinstance(item, str):
             redacted[key] = in_json(item, partial(redact_value, found=report, field=inside, own=own))
         elif isinstance(item, dict) and likelihood_of(key) is Likelihood.STRONG:

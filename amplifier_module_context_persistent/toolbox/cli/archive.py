@@ -162,8 +162,8 @@ def _seal_copies(
     else:
         for copy in written:
             say(copy["path"])
-        for one in failed:
-            click.echo(escaped(one_line(f"NOT SEALED: {one['session']}: {one['error']}")), err=True)
+        for failure in failed:
+            click.echo(escaped(one_line(f"NOT SEALED: {failure['session']}: {failure['error']}")), err=True)
         say("Nothing was done (--dry-run)." if dry_run else f"{counted(len(written), 'session')} sealed.")
     if not failed:
         return DONE
@@ -174,9 +174,9 @@ def _older_than(sessions: Sequence[SessionFile], older: float | None) -> list[Se
     """Return the sessions whose last message is older than a time; all sessions if `older` is None."""
     if older is None:
         return list(sessions)
-    seen = [overview_of(one, None) for one in sessions]
-    say_left_by_age(seen, older)
-    return [one.session for one in seen if one.last_s < older]
+    overviews = [overview_of(session, None) for session in sessions]
+    say_left_by_age(overviews, older)
+    return [overview.session for overview in overviews if overview.last_s < older]
 
 
 def _candidates(sessions: Sequence[SessionFile], *, undo: bool, is_named: bool) -> list[_Candidate]:
@@ -214,41 +214,41 @@ def _is_open(session: SessionFile) -> bool:
     return path in held_logs([session]) if stored_name(path) is not None else bool(is_open(path))
 
 
-def _do(one: _Candidate, *, undo: bool) -> None:
-    path = str(one.session.path)
+def _do(candidate: _Candidate, *, undo: bool) -> None:
+    path = str(candidate.session.path)
     try:
         if undo:
-            one.done = bring_back_session(path)
+            candidate.done = bring_back_session(path)
             return
         if stored_name(path) is None and is_held(path):
-            one.refused = OPEN
+            candidate.refused = OPEN
         else:
             with progress(path, title="archiving", passes=2) as watched:
-                one.done = archive_session(path, files=watched)
+                candidate.done = archive_session(path, files=watched)
     except (OSError, ContextPersistentError) as error:
-        one.refused = reason_beside(error, path)
-    if one.refused:
+        candidate.refused = reason_beside(error, path)
+    if candidate.refused:
         what = "NOT BROUGHT BACK" if undo else "NOT ARCHIVED"
-        click.echo(f"{what}: {one_line(path)}: {one.refused}", err=True)
+        click.echo(f"{what}: {one_line(path)}: {candidate.refused}", err=True)
 
 
 def _show(candidates: Sequence[_Candidate], todo: Sequence[_Candidate], *, undo: bool) -> None:
     """Print the sessions that are archived, or brought back with `undo`, and those that stay as they are."""
-    for one in todo:
-        line = f"{one.session.id}: {_size(one.size.file_bytes)}"
+    for candidate in todo:
+        line = f"{candidate.session.id}: {_size(candidate.size.file_bytes)}"
         if not undo:
-            line += f", archived about {_size(one.size.archived_bytes)}"
-            if one.size.frees <= 0:
+            line += f", archived about {_size(candidate.size.archived_bytes)}"
+            if candidate.size.frees <= 0:
                 line += ": nothing is freed"
         say(line)
-    for one in candidates:
-        if one.refused:
-            say(f"stays as it is: {one.session.path}: {one.refused}")
+    for candidate in candidates:
+        if candidate.refused:
+            say(f"stays as it is: {candidate.session.path}: {candidate.refused}")
     if todo and not undo:
-        size_now = sum(one.size.file_bytes for one in todo)
-        freed = sum(one.size.frees for one in todo)
+        size_now = sum(candidate.size.file_bytes for candidate in todo)
+        freed = sum(candidate.size.frees for candidate in todo)
         say(f"{counted(len(todo), 'session')}, {_size(size_now)}; this frees about {_size(freed)} (from a sample)")
-        size_of_hosts = _size_of_hosts_files(one.session for one in todo)
+        size_of_hosts = _size_of_hosts_files(candidate.session for candidate in todo)
         if size_of_hosts:
             say(f"The host's files beside the logs stay as they are: {_size(size_of_hosts)}.")
 

@@ -63,12 +63,12 @@ def show_best_answers(
             raise click.UsageError(f"PATTERN: {one_line(str(error).removeprefix('query: '))}") from error
     messages = found.messages
     if by_time:
-        messages = sorted(messages, key=lambda one: -one.ranked.seconds)
+        messages = sorted(messages, key=lambda message: -message.ranked.seconds)
     if as_json:
-        for one in messages:
-            click.echo(json.dumps(_plain(one, look, explains=explains) | {"unmatched": found.unmatched}))
+        for message in messages:
+            click.echo(json.dumps(_plain(message, look, explains=explains) | {"unmatched": found.unmatched}))
     else:
-        _print(messages, look, shortest_ids(one.id for one in sessions), explains=explains)
+        _print(messages, look, shortest_ids(session.id for session in sessions), explains=explains)
     _say_what_is_missing(found, explains=explains)
     if found.errors:
         return UNUSABLE
@@ -79,26 +79,26 @@ def show_best_answers(
 
 def _print(messages: Sequence[BestMessage], look: Look, short: Mapping[str, str], *, explains: bool) -> None:
     output = console()
-    for number, one in enumerate(messages, 1):
+    for number, message in enumerate(messages, 1):
         if number > 1:
             click.echo()
-        seen = look(str(one.session.path))
-        title = read_name(one.session.path).name or seen.first_line
+        seen = look(str(message.session.path))
+        title = read_name(message.session.path).name or seen.first_line
         width = output.width if output.is_terminal else sys.maxsize
         heading = _heading(number, seen, title, short.get(seen.session.id, seen.session.id), width)
         _say(output, Text(heading, "bold underline"))
-        _say(output, head_of(one.placed))
+        _say(output, head_of(message.placed))
         known = 0
-        for line in one.lines():
+        for line in message.lines():
             if known and line.number > known + 1:
                 _say(output, Text("   --", "dim"))
             known = line.number
             _say(output, shown_line(line))
-        if one.forks:
-            ids = ", ".join(one_line(session.id) for session in one.forks)
-            _say(output, Text(f"   also in {counted(len(one.forks), 'fork')}: {ids}", "dim"))
+        if message.forks:
+            ids = ", ".join(one_line(session.id) for session in message.forks)
+            _say(output, Text(f"   also in {counted(len(message.forks), 'fork')}: {ids}", "dim"))
         if explains:
-            _say(output, Text(f"   {_reasons(one)}", "dim"))
+            _say(output, Text(f"   {_reasons(message)}", "dim"))
 
 
 _LEAST_TITLE = 12

@@ -123,7 +123,7 @@ def compare(
             found = play_all(transcript, policies, budget_tokens=budget_tokens, tokenizer=tokenizer, progress=tell)
     if svg_path is not None:
         title = f"{session_name(path)}: tokens of each request"
-        series = {one.policy: one.measures.request_tokens for one in found.replayed}
+        series = {replay.policy: replay.measures.request_tokens for replay in found.replayed}
         with unusable(svg_path), NewFile(svg_path, replace=True) as file:
             file.write(svg(series, budget_tokens, title=one_line(title)).encode("utf-8"))
             file.finish()
@@ -155,11 +155,11 @@ def show(name: str, found: Comparison, prices: Prices | None, output: Console) -
     heads = ["policy", *_HEADS]
     if prices is not None:
         heads.append("cost")
-    shown_heads = show_table(output, heads, [_cells(one, prices) for one in found.replayed])
+    shown_heads = show_table(output, heads, [_cells(replay, prices) for replay in found.replayed])
     output.print()
-    for one in found.replayed:
-        for complaint in _complaints(one.measures):
-            output.print(Text(f"{one_line(one.policy)}: {complaint}", "bold red"))
+    for replay in found.replayed:
+        for complaint in _complaints(replay.measures):
+            output.print(Text(f"{one_line(replay.policy)}: {complaint}", "bold red"))
     for head, meaning in _LEGEND:
         if head in shown_heads:
             output.print(Text(meaning, "dim"))
@@ -191,10 +191,10 @@ def _complaints(measures: Measures) -> Iterator[str]:
 
 def _as_json(path: str, found: Comparison, prices: Prices | None) -> dict[str, Any]:
     rows = []
-    for one in found.replayed:
-        row = {**one.measures.as_json(), "session": path}
+    for replay in found.replayed:
+        row = {**replay.measures.as_json(), "session": path}
         if prices is not None:
-            row["cost"] = round(prices.cost(one.measures), 6)
+            row["cost"] = round(prices.cost(replay.measures), 6)
         rows.append(row)
     return {
         "path": path,

@@ -108,9 +108,9 @@ def looked_at(sessions: Iterable[SessionFile], older: float | None = None) -> li
     interrupted call need not read them again.
     """
     sessions = list(sessions)
-    not_opened = dict.fromkeys(
-        str(one.path) for one in sessions if older is not None and _is_stored_before(one, older)
-    )  # in the order of the sessions, and found at once among hundreds of thousands
+    not_opened: dict[str, None] = {}  # in the order of the sessions, and found at once among hundreds of thousands
+    if older is not None:
+        not_opened = dict.fromkeys(str(session.path) for session in sessions if _is_stored_before(session, older))
     cached = Glances()
     cached.expect(not_opened)
     open_logs = held_logs(sessions)
@@ -242,8 +242,10 @@ def _show(planned: Sequence[Deletion], todo: Sequence[Deletion], *, host_files: 
         return
     if scope:
         say(f"This is {scope}.")
-    say(extent([one.seen.session.project for one in todo], sum(one.seen.size_bytes for one in todo)))
-    follows = what_follows(str(one.seen.session.path) for one in todo)
+    projects = [deletion.seen.session.project for deletion in todo]
+    size_bytes = sum(deletion.seen.size_bytes for deletion in todo)
+    say(extent(projects, size_bytes))
+    follows = what_follows(str(deletion.seen.session.path) for deletion in todo)
     if follows:
         say(follows)
     if not host_files and any(deletion.host_files for deletion in todo):

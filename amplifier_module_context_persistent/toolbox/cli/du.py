@@ -99,15 +99,15 @@ def du(
 
 def _count(sessions: Sequence[SessionFile]) -> _Counted:
     found, projects = _Counted(), set[str]()
-    paths = [str(one.path) for one in sessions if isinstance(one.path, Path)]
+    paths = [str(session.path) for session in sessions if isinstance(session.path, Path)]
     with progress(*paths, title="counting", passes=2) if paths else nullcontext(FileSystem()) as files:
-        for one in sessions:
+        for session in sessions:
             try:
-                found.uses.append((one, disk_use(one, files=files)))
+                found.uses.append((session, disk_use(session, files=files)))
             except (LogError, OSError, ValueError) as error:
-                found.unreadable[str(one.path)] = reason(error)
-            if isinstance(one.path, Path):
-                projects.add(os.fspath(catalogue_of(one.path)))
+                found.unreadable[str(session.path)] = reason(error)
+            if isinstance(session.path, Path):
+                projects.add(os.fspath(catalogue_of(session.path)))
     found.catalogues = catalogue_bytes(projects)
     return found
 

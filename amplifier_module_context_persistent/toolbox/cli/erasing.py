@@ -99,7 +99,7 @@ def say_left_by_age(sessions: Iterable[Overview], older: float) -> None:
 
     For such sessions the time counts at which the file was written, for example by an import or a copy.
     """
-    count = sum(not one.has_time and one.last_s >= older for one in sessions)
+    count = sum(not overview.has_time and overview.last_s >= older for overview in sessions)
     if count:
         reason = "whose messages have no times, and which were written since then; name them to mean them"
         click.echo(f"left out: {counted(count, 'session')} {reason}", err=True)

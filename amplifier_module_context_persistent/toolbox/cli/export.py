@@ -210,17 +210,19 @@ def _export_many(sessions: Sequence[SessionFile], directory: str, how: _Writing)
     secrets: Counter[str] = Counter()
     failed: list[dict[str, str]] = []
     ending = _ENDINGS.get(how.into, ".jsonl") + (SEALED if how.recipients else "")
-    for one in _with_bar(sessions):
-        target = Path(directory, one.project or ".", f"{file_name(one.id)}{ending}")
+    for session in _with_bar(sessions):
+        target = Path(directory, session.project or ".", f"{file_name(session.id)}{ending}")
         try:
             target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            done = how.write(str(one.path), str(target))
+            done = how.write(str(session.path), str(target))
         except (OSError, ContextPersistentError, ValueError) as error:
-            failed.append({"session": one.id, "error": reason(error)})
+            failed.append({"session": session.id, "error": reason(error)})
             continue
         counts = {"messages": done.messages, "redacted": done.redacted, "unread_lines": done.unread}
         places = {"redactions": _places(done)}
-        written.append({"session": one.id, "project": one.project, "path": str(target.absolute()), **counts, **places})
+        written.append(
+            {"session": session.id, "project": session.project, "path": str(target.absolute()), **counts, **places}
+        )
         secrets.update(dict(done.redacted_kinds()))
     if how.as_json:
         click.echo(json.dumps({"format": how.into, "exports": written, "failed": failed}))
@@ -248,9 +250,9 @@ def _tell_secrets(kinds: Counter[str], sessions: int) -> None:
 def _with_bar(sessions: Sequence[SessionFile]) -> Iterator[SessionFile]:
     """Yield the sessions one by one, and show a progress bar."""
     with stages() as tell:
-        for number, one in enumerate(sessions):
+        for number, session in enumerate(sessions):
             tell("exporting", number, len(sessions))
-            yield one
+            yield session
 
 
 def _tell(export: Export) -> None:

@@ -108,14 +108,14 @@ def list_sessions(
     if by_project:
         listed = iter(_by_project(list(listed)))
     if as_json:
-        entries = [one.seen.to_json() | _figures(one, has_costs=has_costs) for one in listed]
+        entries = [row.seen.to_json() | _figures(row, has_costs=has_costs) for row in listed]
         click.echo(json.dumps({"sessions": entries}))
         look.finish()
         say_left_sealed(wanted.places)
         return
     output = console()
     can_shorten = output.is_terminal and not wanted.places
-    shortest = shortest_ids(one.id for one in sessions if one.project) if can_shorten else {}
+    shortest = shortest_ids(session.id for session in sessions if session.project) if can_shorten else {}
     rows = SessionRows(
         output,
         shortest,
@@ -125,8 +125,8 @@ def list_sessions(
         order=order,
         with_projects=_place_of_projects(everywhere=everywhere, by_project=by_project),
     )
-    for one in listed:
-        rows.show(one)
+    for row in listed:
+        rows.show(row)
         sys.stdout.flush()  # so that a reader of a pipe also gets each row at once
     look.finish()
     say_left_sealed(wanted.places)
@@ -219,18 +219,18 @@ def _in_order(
     """
     is_by_age = order == "age"
     prices = PriceList()
-    seen = islice(newest_first, most) if is_by_age else newest_first
-    listed = (ListedSession(one, resume_cost(prices, one.last_request)) for one in seen)
+    overviews = islice(newest_first, most) if is_by_age else newest_first
+    listed = (ListedSession(overview, resume_cost(prices, overview.last_request)) for overview in overviews)
     if not has_costs and is_by_age:
         return listed
-    known = list(listed)
+    rows = list(listed)
     if has_costs:
-        totals = _totals([one.seen.session for one in known], prices)
-        for one in known:
-            one.total = totals.get(str(one.seen.session.path))
+        totals = _totals([row.seen.session for row in rows], prices)
+        for row in rows:
+            row.total = totals.get(str(row.seen.session.path))
     if not is_by_age:
-        known.sort(key=_ORDERS[order], reverse=True)  # the sort is stable: among equal ones the newest comes first
-    return iter(known[:most])
+        rows.sort(key=_ORDERS[order], reverse=True)  # the sort is stable: among equal rows the newest comes first
+    return iter(rows[:most])
 
 
 def _asks_only_time(wanted: SessionFilter, words: str | None) -> bool:
@@ -295,10 +295,10 @@ class _SessionPicker:
             if self._matches is not None and not self._matches.is_found_in(session):
                 continue
             with _watched_file(session) as files:
-                one = overview_of(session, self._held, glances=self._glances, files=files)
-            self._without_time += not one.has_time
-            if is_of_time(one, self._wanted):
-                heappush(waiting, (-one.known_s, -session.modified_s, session.id, number, one))
+                overview = overview_of(session, self._held, glances=self._glances, files=files)
+            self._without_time += not overview.has_time
+            if is_of_time(overview, self._wanted):
+                heappush(waiting, (-overview.known_s, -session.modified_s, session.id, number, overview))
         while waiting:
             yield heappop(waiting)[-1]
 
@@ -398,9 +398,9 @@ def _figures(one: ListedSession, *, has_costs: bool) -> dict[str, Any]:
 def _by_project(listed: list[ListedSession]) -> list[ListedSession]:
     """Return the sessions grouped by project, the project with the newest message first."""
     newest: dict[str, int] = {}
-    for position, one in enumerate(listed):
-        newest.setdefault(one.seen.session.project, position)
-    return sorted(listed, key=lambda one: newest[one.seen.session.project])
+    for position, row in enumerate(listed):
+        newest.setdefault(row.seen.session.project, position)
+    return sorted(listed, key=lambda row: newest[row.seen.session.project])
 
 
 def _say_without_remote(sessions: Sequence[SessionFile]) -> None:

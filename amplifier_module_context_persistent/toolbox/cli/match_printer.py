@@ -66,7 +66,7 @@ class MatchPrinter:
         self._count, self._as_json = count, as_json
         self._several = len(chosen.files) > 1
         self._console: Console = console()
-        ids = (session_name(str(one.path)) for one in chosen.files)
+        ids = (session_name(str(session.path)) for session in chosen.files)
         is_short = names and not chosen.are_named and self._console.is_terminal
         self._short = shortest_ids(ids) if is_short else {}
         self._path = ""

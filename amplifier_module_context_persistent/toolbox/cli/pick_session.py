@@ -56,8 +56,8 @@ def _ask(choices: SessionChoices) -> Overview | None:
     words = ""
     while True:
         shown = choices.find(words, _MOST_SHOWN)[0]
-        for number, one in enumerate(shown, 1):
-            click.echo(f"{number:>3}  {choices.line_of(one, 200)}", err=True)
+        for number, overview in enumerate(shown, 1):
+            click.echo(f"{number:>3}  {choices.line_of(overview, 200)}", err=True)
         given = click.prompt(
             "Which session? A number, or words to narrow the list", default="", show_default=False, err=True
         )
@@ -100,18 +100,18 @@ class SessionChoices:
         count = len(matching) if wanted else self._count
         return matching[:most], count
 
-    def line_of(self, one: Overview, columns: int) -> str:
+    def line_of(self, overview: Overview, columns: int) -> str:
         """Return a session as a line: its age, the cost of resuming it, its id, its name or first line."""
         when = "?"
-        if one.has_time:
-            when = age(max(0.0, time() - one.last_s))
-        said = one.named.name or one.first_line
+        if overview.has_time:
+            when = age(max(0.0, time() - overview.last_s))
+        title = overview.named.name or overview.first_line
         if columns < _NARROW:
-            return one_line(f"{when:>4}  {said}")
-        resuming = resume_cost(self._prices, one.last_request)
+            return one_line(f"{when:>4}  {title}")
+        resuming = resume_cost(self._prices, overview.last_request)
         cost = money(resuming.cost) if resuming is not None else ""
-        short_id = one.session.id[:_LEAST_ID].ljust(_LEAST_ID)
-        return one_line(f"{when:>4}  {cost:>7}  {short_id}  {said}")
+        short_id = overview.session.id[:_LEAST_ID].ljust(_LEAST_ID)
+        return one_line(f"{when:>4}  {cost:>7}  {short_id}  {title}")
 
     def keep(self) -> None:
         """Store new list entries in the catalogues."""
@@ -119,12 +119,13 @@ class SessionChoices:
 
     def _look_further(self) -> bool:
         """Read some more sessions, and return whether there were any."""
-        more = [overview_of(session, None, glances=self._glances) for session in islice(self._left, _LOOKED_AT_ONCE)]
-        for one in more:
-            if one.error:
+        sessions = list(islice(self._left, _LOOKED_AT_ONCE))
+        for session in sessions:
+            overview = overview_of(session, None, glances=self._glances)
+            if overview.error:
                 self._count -= 1
             else:
-                text = f"{one.session.id} {one.named.name} {one.first_line} {one.date}"
-                self._seen.append((key_of(text), one))
-        self._seen.sort(key=lambda known: -known[1].last_s)
-        return bool(more)
+                text = f"{session.id} {overview.named.name} {overview.first_line} {overview.date}"
+                self._seen.append((key_of(text), overview))
+        self._seen.sort(key=lambda pair: -pair[1].last_s)
+        return bool(sessions)

@@ -103,16 +103,16 @@ def _groups_to_prune(
     if sessions is None:
         sessions = _own_sessions(directories, everywhere=everywhere, project=wanted.project)
     with unreadable():
-        chosen = {one.path for one in matching(sessions, wanted, watch=watched)}
+        chosen = {session.path for session in matching(sessions, wanted, watch=watched)}
     if not chosen and older is None:
         sessions = []  # with `older`, looking at them says which were left out by their age
-    seen = looked_at(sessions, older)
+    overviews = looked_at(sessions, older)
     if older is not None:
-        say_left_by_age((one for one in seen if one.session.path in chosen), older)
+        say_left_by_age((overview for overview in overviews if overview.session.path in chosen), older)
     groups = []
-    for group in with_sub_agents(seen):
+    for group in with_sub_agents(overviews):
         is_chosen = group[0].session.path in chosen
-        is_old = older is None or all(one.last_s < older for one in group)
+        is_old = older is None or all(overview.last_s < older for overview in group)
         if is_chosen and is_old and (not directories or _is_surely_log(group[0])):
             groups.append(group)
     return sorted(groups, key=lambda group: group[0].last_s)
@@ -153,10 +153,13 @@ def _left_here(*, everywhere: bool, all_kinds: bool) -> list[tuple[str, list[str
 
 def _warn_of_later(groups: Sequence[Sequence[Overview]], until_s: float) -> None:
     """Print how many sessions would be deleted as a whole although they have messages after `--until`."""
-    later = sum(one.last_s >= until_s for group in groups for one in group)
+    later = 0
+    for group in groups:
+        later += sum(overview.last_s >= until_s for overview in group)
     if later:
-        said = "went on after --until, and would go whole; --older chooses by the last message"
-        click.echo(f"{counted(later, 'session')} of these {said}", err=True)
+        sessions = counted(later, "session")
+        warning = "of these went on after --until, and would go whole; --older chooses by the last message"
+        click.echo(f"{sessions} {warning}", err=True)
 
 
 def _own_sessions(directories: Sequence[str], *, everywhere: bool, project: str | None) -> list[SessionFile]:

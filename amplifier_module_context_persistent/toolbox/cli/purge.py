@@ -221,7 +221,7 @@ def _plan_all(sessions: Sequence[SessionFile], what: Purge, report: PurgeReport)
                     planned.append(plan_session_purge(path, what, files=files))
             except UnusableError as error:
                 planned.append(SessionPurge(path, error=error.message))
-    found = sum(not one.is_nothing for one in planned)
+    found = sum(not purge.is_nothing for purge in planned)
     where = f" in {storage()}" if storage() else ""
     report.say(f"{counted(len(sessions), 'session')} looked at{where}; something to purge in {found:,}")
     return planned
@@ -384,9 +384,10 @@ def _show_plan(planned: Sequence[SessionPurge], what: Purge, report: PurgeReport
 
 def _say_extent(todo: Sequence[SessionPurge], sessions: Sequence[SessionFile], report: PurgeReport) -> None:
     """Print the number of sessions, their projects, and the size of their logs."""
-    projects = {str(one.path): one.project for one in sessions}
-    size = sum(one.counts.bytes_before for one in todo)
-    report.say(extent([projects.get(one.path, "") for one in todo], size))
+    project_of_path = {str(session.path): session.project for session in sessions}
+    projects = [project_of_path.get(purge.path, "") for purge in todo]
+    size = sum(purge.counts.bytes_before for purge in todo)
+    report.say(extent(projects, size))
 
 
 def _exit_code(*, is_left: bool, is_failed: bool) -> int:

@@ -222,7 +222,7 @@ class SessionFirst(click.Command):
         if "--last" not in arguments:
             return super().parse_args(context, arguments)
         params, context.params["session"] = self.params, None
-        self.params = [one for one in params if one.name != "session"]
+        self.params = [param for param in params if param.name != "session"]
         try:
             return super().parse_args(context, arguments)
         finally:

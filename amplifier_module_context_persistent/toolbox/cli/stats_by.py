@@ -43,7 +43,7 @@ def two_at_most(given: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
     Raises:
         UsageError: there are more than two criteria, one is given twice, or nothing has both.
     """
-    names = tuple(name for one in given for name in one)
+    names = tuple(name for names_of_option in given for name in names_of_option)
     if len(names) > _MOST or len(set(names)) < len(names):
         raise click.UsageError("--by takes one, or two different ones, as in project,model; `sql` answers the rest")
     if set(names) == {"model", "tool"}:

@@ -85,7 +85,8 @@ def show_many(
         return
     output = console()
     output.print(escaped(line), soft_wrap=True)
-    cost = Cost(total.bill, {model: one.bill for (model,), one in parts.get(_BY_MODEL, {}).items()})
+    bills = {model: total_of_model.bill for (model,), total_of_model in parts.get(_BY_MODEL, {}).items()}
+    cost = Cost(total.bill, bills)
     notes = cost_notes(cost, prices)
     if _BY_TOOL in parts:
         _show_slowest(output, slowest)
@@ -148,20 +149,20 @@ def _show_parts(output: Console, by: Sequence[str], parts: Parts, total: Total, 
     """Print the parts and their sum; empty columns are left out."""
     counts = ("sessions", "agents", "turns", "calls", "failed", "took", "median")
     heads = (*by, "name", *counts, "input", "cached", "output", "cost")
-    short: Mapping[str, str] = {}
+    short_ids: Mapping[str, str] = {}
     if "session" in by and output.is_terminal:
         place = list(by).index("session")
-        short = shortest_ids(key[place] for key in parts)
+        short_ids = shortest_ids(key[place] for key in parts)
     rows = []
-    for key, one in parts.items():
+    for key, total_of_key in parts.items():
         name = ""
         shown_key = []
         for kind, part in zip(by, key, strict=True):
             if kind == "session":
                 name = names.get(part, "")
-                part = short.get(part, part)
+                part = short_ids.get(part, part)
             shown_key.append(part or _UNKNOWNS.get(kind, _UNKNOWN))
-        rows.append([*shown_key, name, *_cells(one, by)])
+        rows.append([*shown_key, name, *_cells(total_of_key, by)])
     if len(rows) > 1:
         no_key = [""] * len(by)
         rows.append(["all", *no_key, *_cells(total, by)])
@@ -211,13 +212,13 @@ def _bill_cells(bill: Bill) -> tuple[str, str, str, str]:
 def _show_tools(output: Console, tools: Parts) -> None:
     heads = ("tool", "calls", "failed", "tokens of results", "took", "median", "longest")
     rows = []
-    for (name,), one in tools.items():
-        counts = (f"{one.calls:,}", f"{one.failed_calls:,}", f"{one.result_tokens:,}")
-        times = (one.calls_s, one.median_s or 0.0, one.slowest_s)
-        took = map(duration, times) if one.calls_s else ("",) * len(times)
+    for (name,), tool_total in tools.items():
+        counts = (f"{tool_total.calls:,}", f"{tool_total.failed_calls:,}", f"{tool_total.result_tokens:,}")
+        times = (tool_total.calls_s, tool_total.median_s or 0.0, tool_total.slowest_s)
+        took = map(duration, times) if tool_total.calls_s else ("",) * len(times)
         rows.append((name or _UNKNOWN, *counts, *took))
     show_table(output, heads, rows)
-    if any(one.calls_s for one in tools.values()):
+    if any(tool_total.calls_s for tool_total in tools.values()):
         show_waiting(output)
 
 

@@ -92,7 +92,7 @@ def sync(
     has_sessions = bool(plan.steps or plan.in_step or erasing)
     if not everywhere and not has_sessions:
         why = _why_none(here, there, wanted)
-        if not any(one.new or one.lifted for one in travelling):
+        if not any(erasures.new or erasures.lifted for erasures in travelling):
             raise UnusableError(why)
         click.echo(why, err=True)
     if not as_json:
@@ -142,7 +142,7 @@ def _why_none(here: Side, there: Side, wanted: SessionFilter) -> str:
 def _projects(sessions: Sequence[SessionFile]) -> str:
     """Return the projects of some sessions; for a single project, also the repository that its logs name."""
     named = one_line(named_projects(sessions))
-    if len({one.project for one in sessions}) > 1:
+    if len({session.project for session in sessions}) > 1:
         return named
     remotes = Remotes()
     remote = next(filter(None, map(remotes.of, sessions)), "")

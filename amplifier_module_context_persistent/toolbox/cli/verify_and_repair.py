@@ -121,7 +121,7 @@ def _named(sessions: Sequence[str], *, last: bool, everywhere: bool, wanted: Ses
     chosen = chosen_sessions(wanted, everywhere=everywhere)
     if not chosen:
         click.echo("no session matches", err=True)
-    return [str(one.path) for one in chosen]
+    return [str(session.path) for session in chosen]
 
 
 @click.command()

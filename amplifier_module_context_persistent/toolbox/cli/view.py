@@ -301,11 +301,11 @@ def views(path: str, *, as_json: bool) -> None:
         rows = [
             {
                 "request": number,
-                **receipt_json(one.receipt),
-                "lacks": book.missing_parts(one),
-                "tokens_beyond_view": book.tokens_beyond_view(one.receipt),
+                **receipt_json(request.receipt),
+                "lacks": book.missing_parts(request),
+                "tokens_beyond_view": book.tokens_beyond_view(request.receipt),
             }
-            for number, one in enumerate(book.requests, 1)
+            for number, request in enumerate(book.requests, 1)
         ]
         click.echo(json.dumps({"path": location, "requests": rows, "malformed": book.malformed}))
     else:
@@ -334,7 +334,9 @@ def receipt_json(receipt: Receipt) -> dict[str, Any]:
 
 def _print_requests(book: ReceiptLog, output: Console) -> None:
     """Print the requests of a log, and the number of receipts that cannot be read."""
-    rows = [_cells(number, one.receipt, book.missing_parts(one)) for number, one in enumerate(book.requests, 1)]
+    rows = []
+    for number, request in enumerate(book.requests, 1):
+        rows.append(_cells(number, request.receipt, book.missing_parts(request)))
     if len(rows) > _MOST_IN_A_TABLE:  # rich is too slow for hundreds of thousands of rows
         for line in aligned(_NAMES, rows, right=_RIGHT):
             click.echo(line)

@@ -100,10 +100,11 @@ class Answers:
         if found.periods:
             answer["read_as_times"] = [period.said for period in found.periods]
         best = found.messages[first:]
-        self._overviews(list({str(one.session.path): one.session for one in best}.values()))  # all with one query
+        sessions_by_path = {str(message.session.path): message.session for message in best}
+        self._overviews(list(sessions_by_path.values()))  # all with one query
         answers: list[Answer] = []
         for chars in _EXCERPT_CHARS:  # shorter excerpts each time, until all answers fit
-            answers = [self._answer_of(one, chars) for one in best]
+            answers = [self._answer_of(message, chars) for message in best]
             if fits(answer | {"answers": answers}):
                 break
         return answer | _page("answers", answers, first, lambda some: fits(answer | {"answers": some}))

@@ -363,7 +363,7 @@ class StoredMessages(Sequence[Message]):
 
     def __getitem__(self, position: int | slice) -> Message | list[Message]:
         if isinstance(position, slice):
-            return [self[one] for one in range(*position.indices(len(self)))]
+            return [self[number] for number in range(*position.indices(len(self)))]
         at = position if position >= 0 else len(self) + position
         if not 0 <= at < len(self):
             raise IndexError("there is no such message")

@@ -162,15 +162,15 @@ class Player:
         new_lines = [blake2b(canonical(message), digest_size=16).digest() for message in view[shared:]]
         lines = before.lines[:shared] + new_lines
         known = before.known[:shared] + self._look(view, shared, lines)
-        parts = [one.parts for one in known]
-        tokens = sum([one.tokens for one in known])
-        cached = sum([one.tokens for one in known[:shared]])
+        parts = [known_message.parts for known_message in known]
+        tokens = sum([known_message.tokens for known_message in known])
+        cached = sum([known_message.tokens for known_message in known[:shared]])
         unbound = sum(lacks_reasoning(message) for message in view)
         measures.breaks += broke
         measures.unbound += unbound > 0
         measures.request_tokens.append(tokens)
         measures.cached_tokens += cached
-        measures.inserted_tokens += sum([one.inserted_tokens for one in known])
+        measures.inserted_tokens += sum([known_message.inserted_tokens for known_message in known])
         self.on_view(position, view, parts, 0 if broke else shared)
         await self._look_for_evidence(measures, policy, position, parts, recalled)
         self._before = _Before(view, known, lines)
@@ -224,13 +224,13 @@ class Player:
 
     def _bill(self, measures: Measures, asked: Sequence[SummaryExchange], before: Sequence[Message]) -> None:
         """Add the policy's own requests for summaries to the measures."""
-        for one in asked:
-            sizes = [count_message(message, self._counter) for message in one.messages]
-            shared = common_prefix(before, one.messages)
+        for exchange in asked:
+            sizes = [count_message(message, self._counter) for message in exchange.messages]
+            shared = common_prefix(before, exchange.messages)
             measures.summaries += 1
             measures.summary_tokens += sum(sizes)
             measures.summary_cached_tokens += sum(sizes[:shared])
-            measures.answer_tokens += self._counter.count_text(one.answer)
+            measures.answer_tokens += self._counter.count_text(exchange.answer)
 
     def _whole_view(self) -> WholeView | None:
         """Return the view of the whole history, or None if a view of fewer messages is not its beginning."""

@@ -362,7 +362,7 @@ def policy_of(text: str) -> PolicyChoice:
     name, _, rest = text.strip().partition(":")
     if name not in NAMES:
         raise PolicyError(f"there is no policy {name!r:.80}; known: {', '.join(NAMES)}")
-    options = dict(_option(one) for one in rest.split(",") if one.strip())
+    options = dict(_option(option) for option in rest.split(",") if option.strip())
     if options and name == "none":
         raise PolicyError("the policy none compacts nothing and has no options")
     chosen = POLICIES["truncate" if name == "default" else name]

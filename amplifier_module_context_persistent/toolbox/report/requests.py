@@ -151,28 +151,28 @@ class RequestReader:
             billed: the bills of requests, by the position of the answer.
             progress: called with the progress.
         """
-        noted = self._transcript.requests()
-        chosen = _chosen(noted, views)
+        requests = self._transcript.requests()
+        chosen = _chosen(requests, views)
         latest = 0
-        for number, one in enumerate(noted, 1):
-            receipt = one.receipt
-            past = self._history(one)
+        for number, noted in enumerate(requests, 1):
+            receipt = noted.receipt
+            past = self._history(noted)
             total = past.positions.count_to(receipt.upto)
-            is_of_live_history = one.live is self._index.live
+            is_of_live_history = noted.live is self._index.live
             if is_of_live_history:
                 latest = max(latest, total)
             if not self._start <= latest <= self._stop:
                 continue
-            made = self._rebuilder.view(one) if number in chosen else None
+            rebuilt = self._rebuilder.view(noted) if number in chosen else None
             position = latest - self._start
             row = _row(number, position, time_ms(receipt.time), receipt.tokens, billed.get(position, NOTHING))
             row["budget"] = receipt.budget_tokens
             row["provider"] = self._bodies.name(receipt.provider)
             row["unbound"] = receipt.unbound
-            row["beyond"] = _beyond(self._transcript.book, one)
-            self._show(row, one, past, total, made)
+            row["beyond"] = _beyond(self._transcript.book, noted)
+            self._show(row, noted, past, total, rebuilt)
             self._found.rows.append(row)
-            progress("making views again", number, len(noted))
+            progress("making views again", number, len(requests))
         return self._found
 
     def _history(self, noted: PlacedReceipt) -> _PastHistory:
@@ -324,19 +324,19 @@ def _grown(marks: Marks, total: int) -> Marks:
     return replace(marks, total=total, shown=shown)
 
 
-def _chosen(noted: Sequence[PlacedReceipt], views: str) -> set[int]:
+def _chosen(requests: Sequence[PlacedReceipt], views: str) -> set[int]:
     """Return the numbers of the requests whose views are made again."""
     if views == NONE:
         return set()
-    if views == ALL or len(noted) <= SOME_VIEWS:
-        return set(range(1, len(noted) + 1))
-    chosen = {1 + at * (len(noted) - 1) // (SOME_VIEWS - 1) for at in range(SOME_VIEWS)}
+    if views == ALL or len(requests) <= SOME_VIEWS:
+        return set(range(1, len(requests) + 1))
+    chosen = {1 + step * (len(requests) - 1) // (SOME_VIEWS - 1) for step in range(SOME_VIEWS)}
     before: object = None
-    for number, one in enumerate(noted, 1):
-        key = (id(one.live), one.receipt.plan)
-        if key != before:
+    for number, noted in enumerate(requests, 1):
+        history_and_plan = (id(noted.live), noted.receipt.plan)
+        if history_and_plan != before:
             chosen.add(number)
-        before = key
+        before = history_and_plan
     return chosen
 
 

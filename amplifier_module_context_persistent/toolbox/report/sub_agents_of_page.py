@@ -74,7 +74,7 @@ def read_sub_agents(
     places = _CallPlaces(parent, history, start)
     read: list[SubAgent] = []
     for session in sessions:
-        room = _ALL_CHARS - sum(len(one.text) for one in read)
+        room = _ALL_CHARS - sum(len(row.text) for row in read)
         try:
             with Transcript(session.path) as transcript:
                 place = places.of(transcript)
@@ -83,12 +83,12 @@ def read_sub_agents(
                     read.append(_read(transcript, session, place, total, bodies, min(MOST_CHARS, room)))
         except (LogError, OSError, ValueError):
             continue
-    return sorted(read, key=lambda one: one.place)
+    return sorted(read, key=lambda row: row.place)
 
 
 def to_json(read: Sequence[SubAgent]) -> list[dict[str, object]]:
     """Return the sub-agents in the form that the page's script reads; see docs/report_data.md."""
-    return [asdict(one) for one in read]
+    return [asdict(row) for row in read]
 
 
 class _CallPlaces:

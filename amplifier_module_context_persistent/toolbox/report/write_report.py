@@ -144,8 +144,8 @@ def _write(file: NewFile, session: dict[str, Any], head: bytes, blocks: BodyBloc
 def _add_sub_agents(session: dict[str, Any], read: Sequence[SubAgent], bodies: Bodies) -> None:
     """Add the sub-agents' number and cost, and their redactions, to the facts at the top of the page."""
     session["sub_agents"] = len(read)
-    session["sub_agents_cost"] = round(sum(one.cost for one in read), 4)
-    session["sub_agents_guess"] = any(one.guess for one in read)
+    session["sub_agents_cost"] = round(sum(row.cost for row in read), 4)
+    session["sub_agents_guess"] = any(row.guess for row in read)
     session["redacted"] += sum(bodies.redacted.values())
     session["redacted_kinds"] = dict((Counter(session["redacted_kinds"]) + bodies.kinds).most_common())
     session["images_left_out"] += bodies.images_left_out
