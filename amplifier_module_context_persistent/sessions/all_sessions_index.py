@@ -129,14 +129,18 @@ class RankedSearch:
     def _logs(self) -> list[IndexedLog]:
         """Return the sessions' logs, each with its entry in the catalogue or in the database."""
         logs = [IndexedLog(session) for session in self._sessions]
-        words_by_catalogue = {path: _known_in(path) for path in {log.catalogue for log in logs} if path is not None}
+        catalogues = {log.catalogue for log in logs if log.catalogue is not None}
+        words_by_catalogue = {path: _known_in(path) for path in catalogues}
         locations = [log.path for log in logs if log.catalogue is None]
-        on_server, self._advice = kept_in_databases(locations) if locations else ({}, "")
+        entries_by_location: dict[str, RankedLog] = {}
+        self._advice = ""
+        if locations:
+            entries_by_location, self._advice = kept_in_databases(locations)
         for log in logs:
             if log.catalogue is not None:
                 log.known = words_by_catalogue[log.catalogue].get(log.name)
             else:
-                log.on_server = on_server.get(log.path)
+                log.on_server = entries_by_location.get(log.path)
         return logs
 
     def _fill(self, logs: Iterable[IndexedLog], *, in_memory: bool = False) -> None:
@@ -238,7 +242,7 @@ class _ManyLogs:
 
     def frequencies(self, keys: Sequence[int]) -> list[int]:
         """Return the number of messages with each term."""
-        counts = [sum(len(found.weights) for _, found in self._local(key)) for key in keys]
+        counts = [sum([len(postings.weights) for _, postings in self._local(key)]) for key in keys]
         for server in self._on_servers:
             for number, count in enumerate(server.frequencies(keys)):
                 counts[number] += count

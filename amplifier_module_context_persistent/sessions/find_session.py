@@ -244,11 +244,13 @@ def sessions_in(directory: str | Path) -> list[SessionFile]:
         OSError: the directory cannot be read.
     """
     root = Path(directory)
-    found = [(path, path.parent.relative_to(root).as_posix(), "") for path in root.glob(f"sessions/*/{LOG_NAME}")]
+    no_project = ""
+    projects = dict.fromkeys(root.glob(f"sessions/*/{LOG_NAME}"), no_project)
     for place in _PLACES_OF_PROJECTS:
-        below = root.glob(f"{place}*/sessions/*/{LOG_NAME}")
-        found += [(path, path.parent.relative_to(root).as_posix(), path.parents[2].name) for path in below]
-    return sorted([*files_in(root), *_newest_first(found)], key=_age)
+        for path in root.glob(f"{place}*/sessions/*/{LOG_NAME}"):
+            projects[path] = path.parents[2].name
+    logs = [(path, path.parent.relative_to(root).as_posix(), project) for path, project in projects.items()]
+    return sorted([*files_in(root), *_newest_first(logs)], key=_age)
 
 
 def _newest_first(found: Iterable[tuple[Path, str, str]]) -> list[SessionFile]:

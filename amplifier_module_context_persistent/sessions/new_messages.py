@@ -122,8 +122,9 @@ class SessionFollower:
 
         Messages that were returned before are recognised by the hashes of their ids.
         """
-        given = set(self._index.columns.id_hashes[: self._seen])
-        positions = [at for at, ordinal in enumerate(index.live) if index.columns.id_hashes[ordinal] not in given]
+        returned_before = set(self._index.columns.id_hashes[: self._seen])
+        hashes = index.columns.id_hashes
+        positions = [at for at, ordinal in enumerate(index.live) if hashes[ordinal] not in returned_before]
         is_purge = index.control_counts["purge"] > self._purges
         change = SessionChange("purged" if is_purge else "replaced", len(index.live))
         self._seen, self._offset, self._begun = 0, self._log.scanner.offset, {}

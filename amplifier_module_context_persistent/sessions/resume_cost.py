@@ -46,16 +46,19 @@ def resume_cost(prices: PriceList, last: LastRequest, now_s: float | None = None
         last: the session's last request.
         now_s: the current time in seconds since 1970; by default the time of the clock.
     """
-    asked = instant_of(last.time)
-    if not last.tokens or asked is None:
+    answered = instant_of(last.time)
+    if not last.tokens or answered is None:
         return None
     price = prices.of(last.model)
     if price is None:
         return None
     lives_s = _HOUR_S if last.is_kept_for_an_hour else cache_lives_s(last.provider, last.model)
-    passed_s = (time.time() if now_s is None else now_s) - asked.timestamp()
+    if now_s is None:
+        now_s = time.time()
+    passed_s = now_s - answered.timestamp()
     if last.cacheable and passed_s <= lives_s:
-        return ResumeCost(price.cost(last.tokens - last.cacheable, last.cacheable, 0, 0, 0), last.tokens, is_cold=False)
+        cost = price.cost(last.tokens - last.cacheable, last.cacheable, 0, 0, 0)
+        return ResumeCost(cost, last.tokens, is_cold=False)
     written = last.cacheable if family_of(last.provider, last.model) == ANTHROPIC else 0
     written_1h = written if last.is_kept_for_an_hour else 0
     cost = price.cost(last.tokens - written, 0, written, written_1h, 0)

@@ -62,12 +62,14 @@ def diff_of(one: Transcript, other: Transcript, counter: TokenCounter, prices: P
         CatalogueError: Python has no SQLite.
     """
     common = 0
-    for mine, theirs in zip_longest(_said(one), _said(other)):
-        if mine is None or mine != theirs:
+    for message, other_message in zip_longest(_said(one), _said(other)):
+        if message is None or message != other_message:
             break
         common += 1
-    turns = sum(turn.stop <= common for turn in one.turns())
-    return SessionDiff(common, turns, *(_part_after_fork(each, common, counter, prices) for each in (one, other)))
+    common_turns = sum(turn.stop <= common for turn in one.turns())
+    part = _part_after_fork(one, common, counter, prices)
+    other_part = _part_after_fork(other, common, counter, prices)
+    return SessionDiff(common, common_turns, part, other_part)
 
 
 def _said(transcript: Transcript) -> Iterator[tuple[Any, ...]]:

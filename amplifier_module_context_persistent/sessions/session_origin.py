@@ -113,4 +113,7 @@ def _text(value: Any) -> str:
 
 
 def _texts(value: Any) -> tuple[str, ...]:
-    return tuple(one for one in value if isinstance(one, str)) if isinstance(value, list) else ()
+    """Return the texts in a list; () if the value is not a list."""
+    if not isinstance(value, list):
+        return ()
+    return tuple(text for text in value if isinstance(text, str))

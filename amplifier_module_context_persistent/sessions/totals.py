@@ -337,7 +337,9 @@ def _note_tags(found: GatheredFigures) -> None:
         " ON roots.name = logs.root AND roots.project = logs.project"
     ).fetchall()
     names = read_names(path for _, path in rows)
-    tagged = [(session, tag) for (session, _), named in zip(rows, names, strict=True) for tag in named.tags]
+    tagged: list[tuple[int, str]] = []
+    for (session, _), named in zip(rows, names, strict=True):
+        tagged += [(session, tag) for tag in named.tags]
     connection.executemany("INSERT OR IGNORE INTO tags VALUES (?, ?)", tagged)
 
 

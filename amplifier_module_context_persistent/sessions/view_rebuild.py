@@ -111,8 +111,13 @@ class ReceiptLog:
         return {**record, "added": added}
 
     def _complete(self, addition: Message) -> Message:
-        known = self.added.get(name_of(addition.get("hash")))
-        return {**addition, "message": known.record()} if known is not None and "message" not in addition else addition
+        """Return an addition with its message, if another record of the log has the message."""
+        if "message" in addition:
+            return addition
+        record = self.added.get(name_of(addition.get("hash")))
+        if record is None:
+            return addition
+        return {**addition, "message": record.record()}
 
     def tokens_beyond_view(self, receipt: Receipt) -> int | None:
         """Estimate how many tokens a request contained in addition to its view, from the provider's token count.
@@ -275,11 +280,11 @@ class _CharacterCounter:
 
 
 def _damaged(view: Sequence[Message], index: Index) -> list[str]:
+    """Return the ids of a view's messages whose lines do not match their checksums."""
     ids = [str(metadata_of(message).get("message_id", "")) for message in view]
-    found = index.find_all([message_id for message_id in ids if message_id])
-    return [
-        message_id for message_id in ids if message_id in found and index.columns.flags[found[message_id]] & DAMAGED
-    ]
+    ordinals = index.find_all([message_id for message_id in ids if message_id])
+    flags = index.columns.flags
+    return [message_id for message_id in ids if message_id in ordinals and flags[ordinals[message_id]] & DAMAGED]
 
 
 class PastLog:

@@ -98,13 +98,13 @@ def archive(
 ) -> None:
     """Compress the logs of closed sessions, which every command goes on reading.
 
-    Of SESSION, or of the sessions that filters choose; a log takes about a fifth then. Nothing is lost: a session that
-    goes on brings its log back before its first message; in a database it goes on behind what is archived. A session
-    that is open stays as it is, also where another program has it open. What was written is read back before it takes
-    the log's place. A session's sub-agents are archived with it.
+    The sessions are those that you name or that filters choose, with their sub-agents. A compressed log takes about a
+    fifth of the space. Nothing is lost: if a session goes on, its log is brought back before its first new message; in
+    a database the session goes on after the archived part. A session that is open in any program is left unchanged.
+    The compressed log is read back before it replaces the log.
 
-    With --encrypt-to and -o the sessions stay as they are, open ones too: sealed copies of their whole logs, secrets
-    and all, are written into DIR, which only the holder of the private key can read (age; the extra `seal`).
+    With --encrypt-to and -o the sessions do not change, and open ones are included. Sealed copies of their whole logs,
+    with all secrets, are written into DIR. Only the holder of the private key can read them (age; the extra `seal`).
     """
     keys = public_keys(recipients)
     has_only_one = (keys and not output) or (output and not keys)
@@ -255,8 +255,11 @@ def _show(candidates: Sequence[_Candidate], todo: Sequence[_Candidate], *, undo:
 
 def _size_of_hosts_files(sessions: Iterable[SessionFile]) -> int:
     """Return the bytes of the files that hosts keep beside the logs of sessions."""
-    paths = [str(session.path) for session in sessions if isinstance(session.path, Path)]
-    return sum(file.lstat().st_size for path in paths for file in hosts_files(path))
+    size_bytes = 0
+    for session in sessions:
+        if isinstance(session.path, Path):
+            size_bytes += sum(file.lstat().st_size for file in hosts_files(str(session.path)))
+    return size_bytes
 
 
 def _why_nothing(chosen: Sequence[SessionFile], candidates: Sequence[_Candidate], *, undo: bool, is_named: bool) -> str:

@@ -134,22 +134,24 @@ def _say(output: Console, text: Text) -> None:
         click.echo(text.plain)
 
 
-def _reasons(one: BestMessage) -> str:
-    points, near = dict[str, float](), set[str]()
-    for part in one.ranked.reasons:  # a compound name has one term for each of its parts
-        points[part.said] = points.get(part.said, 0.0) + part.points
-        if part.is_near:
-            near.add(part.said)
-    terms = []
-    for said, of_word in sorted(points.items(), key=lambda pair: -pair[1]):
-        mark = "*" if said in near else ""
-        terms.append(f"{one_line(said)} {of_word:.1f}{mark}")
-    line = f"score {one.score:.2f}: {', '.join(terms)}"
+def _reasons(message: BestMessage) -> str:
+    """Return a line that says why a message was found: its score, and the points of each word of the question."""
+    points: dict[str, float] = {}
+    near: set[str] = set()
+    for term in message.ranked.reasons:  # a compound name has one term for each of its parts
+        points[term.said] = points.get(term.said, 0.0) + term.points
+        if term.is_near:
+            near.add(term.said)
+    shown_words = []
+    for word in sorted(points, key=lambda word: -points[word]):
+        mark = "*" if word in near else ""
+        shown_words.append(f"{one_line(word)} {points[word]:.1f}{mark}")
+    line = f"score {message.score:.2f}: {', '.join(shown_words)}"
     if near:
         line += " (* in a message beside it)"
-    if one.ranked.spoke:
+    if message.ranked.spoke:
         line += "; the question names who wrote it"
-    if one.ranked.in_period:
+    if message.ranked.in_period:
         line += "; it is of the time that the question names"
     return line
 

@@ -28,10 +28,10 @@ _MOST_SHOWN = 20
 def compact(path: str, budget: int | None, tokenizer: str, *, undo: bool, dry_run: bool, as_json: bool) -> None:
     """Compact what the model sees of SESSION now, see what that would do, or undo it.
 
-    The view comes down to `target_usage` of its budget, by a plan as the session would make it next: for the model and
-    the budget of its last request. History does not change, and running sessions follow with their next request. --undo
-    goes back to the plan before, whose views begin with the same bytes again, while that fits; what came after the
-    later plan is shown without its reasoning.
+    The view is reduced to `target_usage` of its budget, by the plan that the session would make next: for the model and
+    the budget of its last request. The history does not change. Running sessions use the plan from their next request
+    on. --undo goes back to the plan before, if its view still fits; views then begin with the same bytes again, and
+    messages after the later plan are shown without their reasoning.
     """
     with unusable(path):
         done = compact_session(path, named_counter(tokenizer), budget_tokens=budget, undo=undo, dry_run=dry_run)

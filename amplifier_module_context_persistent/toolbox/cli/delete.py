@@ -35,10 +35,10 @@ def delete(
 ) -> None:
     """Delete SESSION: its log, what belongs to it, and its sub-agents' sessions.
 
-    What goes and what stays is listed first. Forks and branches are sessions of their own and stay. The host's files
-    beside the log stay too, and are named; Amplifier lists the session until they are gone (--host-files). Those that
-    an import or a fork wrote for the host go with the log. A session that is open is not deleted, nor one whose log
-    cannot be read. A deletion that was interrupted is finished by a second one.
+    The command first lists the files to delete and those that stay. Forks and branches are sessions of their own and
+    stay. The host's files beside the log stay too, and are named: Amplifier lists the session until they are deleted
+    (--host-files). Files that an import or a fork wrote for the host are deleted with the log. A session is not deleted
+    if it is open or if its log cannot be read. If a deletion was interrupted, a second one finishes it.
     """
     places, paths = _named_by(sessions or (_picked_session(),))
     has_home = storage() or places or any(Path(path).name == LOG_NAME for path in paths)
@@ -119,7 +119,14 @@ def _sessions_at(paths: Sequence[str], known: Sequence[SessionFile]) -> list[Ses
 
 
 def _places_of(name: str) -> list[tuple[str, list[str]]]:
-    """Return the places for a session's name that have no log, but files that a killed operation left."""
+    """Return the places of a session that have no log, but files that a killed operation left.
+
+    Args:
+        name: a session's name, or the path of its log or directory.
+
+    Returns:
+        For each place the path of the missing log, and the names of the files.
+    """
     if storage() is not None or stored_name(name) is not None:
         return []
     if os.sep not in name:
@@ -128,8 +135,8 @@ def _places_of(name: str) -> list[tuple[str, list[str]]]:
     directory = path.parent if path.name == LOG_NAME else path
     if not directory.name:
         return []
-    found = places_left(directory.name)
-    return [(log, left) for log, left in found if Path(log).parent.resolve() == directory.resolve()]
+    resolved = directory.resolve()
+    return [(log, files) for log, files in places_left(directory.name) if Path(log).parent.resolve() == resolved]
 
 
 def _is_below(one: SessionFile, other: SessionFile) -> bool:

@@ -33,8 +33,9 @@ _LINE_CELLS = 70
 def diff(context: click.Context, path: str, other: str | None, *, as_json: bool) -> None:
     """Show where SESSION and OTHER part, and what each did since.
 
-    Without OTHER, SESSION is compared with the one that it was forked from. Messages are compared from the beginning
-    on; then turns, calls, files and cost of each are shown. `view --diff` compares two requests of one session.
+    Without OTHER, SESSION is compared with the session that it was forked from. The messages that both begin with are
+    counted. Then the turns, calls, files and cost of each session after them are shown. `view --diff` compares two
+    requests of one session.
     """
     with open_transcript(path) as transcript, unreadable(path):
         if other is None:

@@ -69,13 +69,13 @@ def du(
 ) -> None:
     """Show what SESSION takes on the disk, or the sessions of this project, and what could be freed.
 
-    A session's sub-agents are counted with it. Of each log: live messages, results of tools, images and documents in
-    either, receipts of requests, plans, what was cleared, and the rest. Beside the logs: saved torn tails and copies
-    that a rewind kept, and the host's own files.
+    A session's sub-agents are counted with it. The sizes in a log are those of live messages, results of tools, images
+    and documents in both, receipts of requests, plans, cleared messages, and the rest. The sizes beside the logs are
+    those of saved torn tails and of copies that a rewind kept, and of the host's own files.
 
-    Every byte is counted, so all of each log is read. What `purge --cleared` would free is an estimate: the cleared
-    messages with their resets, and the receipts that stand after them. What `archive` would free is one too: some
-    parts of each log are compressed to know.
+    Every byte is counted, so each log is read as a whole. Two sizes are estimates: `purge --cleared` would free the
+    cleared messages with their resets, and the receipts after them; for `archive`, parts of each log are compressed as
+    a sample.
     """
     names, places = split_places(sessions, wanted.places)
     wanted = replace(wanted, places=places)
@@ -147,15 +147,17 @@ def _to_json(found: _Counted) -> dict[str, Any]:
 
 
 def _show(found: _Counted, by: str) -> None:
-    heads = (by, "size", *KINDS, "saved", "host's files")
-    parts, total = _by(found, by), found.total
+    parts = _by(found, by)
+    total = found.total
     output = console()
-    short = shortest_ids(parts) if by == "session" and output.is_terminal else {}
-    rows = [_cells(short.get(name, name), use) for name, use in parts.items()]
+    short_ids: Mapping[str, str] = {}
+    if by == "session" and output.is_terminal:
+        short_ids = shortest_ids(parts)
+    rows = [_cells(short_ids.get(name, name), use) for name, use in parts.items()]
     if len(rows) > 1:
         rows.append(_cells("all", total))
-    said, cells = without_empty(heads, rows)
-    show_table(output, said, cells)
+    heads, cells = without_empty((by, "size", *KINDS, "saved", "host's files"), rows)
+    show_table(output, heads, cells)
     click.echo()
     click.echo(f"{counted(len(found.uses), 'session')}, {_size(total.total)} in all.")
     if total.purge_frees:

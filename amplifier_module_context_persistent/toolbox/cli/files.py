@@ -54,12 +54,12 @@ def files(
 ) -> None:
     """Show which files SESSION touched, or which sessions touched PATH.
 
-    With --all or a filter the argument is PATH, and the session that touched it last comes first. Of each file: how
-    often it was read, changed, created and deleted, in which turns, and by which sub-agent. PATH is a file's name, the
-    end of its path, or its path from here; without it, all files of these sessions.
+    With --all or a filter the argument is PATH, and the session that touched it last is shown first. Each row has the
+    numbers of times that a file was read, changed, created and deleted, the turns, and the sub-agent. PATH is a file's
+    name, the end of its path, or its path from here. Without PATH, all files of these sessions are shown.
 
-    It goes by the arguments of tools, and by patches. Calls that failed do not count. What shell commands did to files
-    by redirections and programs is not known.
+    The command reads the arguments of tools, and patches. Calls that failed do not count. Changes of files by
+    redirections and programs of shell commands are unknown.
     """
     has_filter = everywhere or wanted != ALL_SESSIONS
     if last:
@@ -171,8 +171,12 @@ def _lines_of(facts: Sequence[str], width: int) -> list[str]:
 def _turns(use: FileUse) -> str:
     """Return the turns that touched a file, with the id of the sub-agent for a sub-agent's turns."""
     parts = []
-    for by, turns in use.turns.items():
-        more = ", ..." if len(turns) > _MOST_TURNS else ""
-        listed = ", ".join(map(str, turns[:_MOST_TURNS])) + more
-        parts.append(listed if by == use.session else f"{by.removeprefix(use.session).lstrip('-_')}: {listed}")
+    for session_id, turns in use.turns.items():
+        listed = ", ".join(map(str, turns[:_MOST_TURNS]))
+        if len(turns) > _MOST_TURNS:
+            listed += ", ..."
+        if session_id != use.session:
+            sub_agent = session_id.removeprefix(use.session).lstrip("-_")
+            listed = f"{sub_agent}: {listed}"
+        parts.append(listed)
     return "; ".join(parts)

@@ -27,9 +27,9 @@ _NEXT_PLAN = "the next plan; `compact` makes one now"
 def hide(path: str, turn: int | str, *, reason: str, as_json: bool) -> None:
     """Keep TURN of SESSION out of what the model sees, from the next plan on.
 
-    TURN is a turn's number in `show --outline`, or the id of one of its messages. The whole turn goes, but for system
-    text and pins. History keeps it, and `search` and the model's `recall` find it. The turn in progress cannot be
-    hidden.
+    TURN is a turn's number in `show --outline`, or the id of one of its messages. The whole turn is hidden, except
+    system text and pins. It stays in the history, where `search` and the model's `recall` find it. The turn in progress
+    cannot be hidden.
     """
     _set(path, turn, hidden=True, reason=reason, as_json=as_json)
 

@@ -381,10 +381,11 @@ def _of_others(report: Import) -> str:
     """Return words for the number of added messages that are in sessions of branches and of sub-agents."""
     parts = list[str]()
     for kind, noun, plural in (("branch", "branch", "branches"), ("subagent", "sub-agent", "sub-agents")):
-        others = [session for session in report.sessions if session.kind == kind and session.added]
-        if others and len(others) < len(report.sessions):
-            added = sum(session.added for session in others)
-            parts.append(f"{added:,} of them in {len(others):,} {noun if len(others) == 1 else plural}")
+        sessions = [session for session in report.sessions if session.kind == kind and session.added]
+        if sessions and len(sessions) < len(report.sessions):
+            added = sum(session.added for session in sessions)
+            noun_in_number = noun if len(sessions) == 1 else plural
+            parts.append(f"{added:,} of them in {len(sessions):,} {noun_in_number}")
     return f" ({', '.join(parts)})" if parts else ""
 
 

@@ -23,8 +23,8 @@ from .terminal import one_line, say
 def rename(path: str, name: str, *, as_json: bool) -> None:
     """Call SESSION by NAME, in every list, search and report.
 
-    The name stands in the session's log and goes with its copies. Where it is empty, the name counts that a host gave
-    the session. A session can be named by it in other commands: `show "NAME"`.
+    The name is kept in the session's log and in copies of it. If NAME is empty, the name that a host gave the session
+    is used again. Other commands accept the name in place of the session's id: `show "NAME"`.
     """
     with unusable(short_name(path)):
         outcome = rename_session(path, name)

@@ -130,6 +130,7 @@ def _head_of_hidden(found: HiddenText) -> Text:
 
 
 def _plain(path: str, name: str, found: LiveMessage | HiddenText, lines: list[FoundLine]) -> dict[str, Any]:
+    """Return a match in JSON types: its session, its place in the log, and its lines."""
     message = found.message
     if isinstance(found, LiveMessage):
         place: dict[str, Any] = {"number": found.number, "tools": found.tools}

@@ -63,13 +63,13 @@ def prune(
 ) -> None:
     """Delete the sessions that filters choose, such as those whose last message is older than a time.
 
-    Without a filter nothing is deleted, unless --everything says that all sessions are meant: of this project, or with
-    --all of all projects. --project alone is such a filter, and means all sessions of that project. Those of other
-    checkouts of this repository stay. With DIRECTORY, the logs in it (a storage_path), but not those of projects in it.
+    Without a filter nothing is deleted. --everything means all sessions of this project, or with --all of all projects.
+    --project alone is a filter that means all sessions of that project. Sessions of other checkouts of this repository
+    stay. DIRECTORY means the logs in it (a storage_path), but not the logs of projects in it.
 
-    All that goes and what stays is listed first, as by `delete`. A session goes together with its sub-agents, if the
-    filters choose it; with --older, once the last message of all of them is old enough. One that is open stays, and so
-    does one whose log cannot be read: both are named. A deletion that was interrupted is finished.
+    The command first lists the files to delete and those that stay, as `delete` does. If the filters choose a session,
+    it is deleted together with its sub-agents; with --older, only if the last message of each of them is old enough. A
+    session that is open or whose log cannot be read stays and is named. Interrupted deletions are finished.
     """
     check_can_ask(as_json=as_json, yes=yes, dry_run=dry_run)
     if not dry_run:
@@ -173,12 +173,12 @@ def _own_sessions(directories: Sequence[str], *, everywhere: bool, project: str 
         raise click.UsageError("give only one of --all, --project, --storage and DIRECTORY")
     if directories:
         return _logs_in(directories)
-    found = sessions_of(SessionFilter(project=project), everywhere=everywhere)
-    is_place = project is None or os.path.isdir(project)
-    if everywhere or storage() or not is_place:
-        return found
-    here = {session.path for session in session_files(project_slug(project or "."))}
-    return [session for session in found if session.path in here]
+    sessions = sessions_of(SessionFilter(project=project), everywhere=everywhere)
+    names_directory = project is None or os.path.isdir(project)
+    if everywhere or storage() or not names_directory:
+        return sessions
+    paths_of_directory = {session.path for session in session_files(project_slug(project or "."))}
+    return [session for session in sessions if session.path in paths_of_directory]
 
 
 def _logs_in(directories: Sequence[str]) -> list[SessionFile]:

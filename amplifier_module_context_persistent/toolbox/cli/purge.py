@@ -99,17 +99,17 @@ def purge(
 ) -> None:
     """Remove history from a log for good, or a text from all logs.
 
-    Takes one of --before, --cleared, --everything, --redact and --secrets, and --torn beside it or alone. Without
-    SESSION it is about the sessions that filters choose; --redact and --secrets may have --all alone, which means every
-    session of all projects.
+    Give one of --before, --cleared, --everything, --redact and --secrets, and --torn together with it or alone. Without
+    SESSION, the sessions that filters choose are purged; for --redact and --secrets, --all alone means every session
+    of all projects.
 
-    A new file replaces the log in one step (in a database, new rows); running sessions go on with it. A
-    transcript.jsonl that an import or a fork wrote is brought in step. The host's own copies, exports, reports and
-    backups are not touched; the host's copies are named, and the exit code is 1 if one holds a text that was to go.
-    `search --hidden` says whether a text is left in a log.
+    A new file replaces the log in one step (in a database, new rows), and running sessions continue with it. A
+    transcript.jsonl that an import or a fork wrote is changed too. The host's own copies, exports, reports and backups
+    are not changed; the host's copies are named, and the exit code is 1 if one contains a text that was to be removed.
+    `search --hidden` tells whether a log still contains a text.
 
-    --redact takes two to three times as long as `verify`, the other options less; --secrets takes besides two seconds
-    for each 3 MB of text.
+    --redact takes two to three times as long as `verify`, the other options less; --secrets takes two seconds more for
+    each 3 MB of text.
     """
     check_can_ask(as_json=as_json, yes=yes, dry_run=dry_run)
     if not dry_run:

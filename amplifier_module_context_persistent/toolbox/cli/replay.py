@@ -261,19 +261,21 @@ class RequestPanel:
         The lines show the tokens as a share of the budget, letters that tell what became of the earlier messages, and
         whether the hash of a recorded request proves this view.
         """
-        lead, width = 2 * self._rule, self._width
-        shown = Text()
+        lead = 2 * self._rule
+        text = Text()
         if seen.compaction is not None:
-            shown.append(f"{lead} {compaction_text(seen.compaction)}\n", "bold yellow")
+            text.append(f"{lead} {compaction_text(seen.compaction)}\n", "bold yellow")
         clock = f" {seen.time[11:19]}" if len(seen.time) > 18 else ""
         title = f"{lead} request {seen.number:,}{one_line(clock)} "
-        shown.append(title, "bold").append(self._rule * max(0, width - len(title)) + "\n", "dim")
-        shown.append_text(self.gauge(seen.tokens, seen.budget_tokens)).append("\n")
+        rule = self._rule * max(0, self._width - len(title))
+        text.append(title, "bold").append(f"{rule}\n", "dim")
+        text.append_text(self.gauge(seen.tokens, seen.budget_tokens)).append("\n")
         if seen.marks is not None:
-            shown.append_text(strip(seen.marks, width)).append("\n")
-            shown.append_text(counts_text(seen.marks)).append("\n")
-        shown.append(_left_out(seen), "dim")
-        return shown.append(_proof(seen), "bold red" if seen.proved is False else "dim")
+            text.append_text(strip(seen.marks, self._width)).append("\n")
+            text.append_text(counts_text(seen.marks)).append("\n")
+        text.append(_left_out(seen), "dim")
+        style_of_proof = "bold red" if seen.proved is False else "dim"
+        return text.append(_proof(seen), style_of_proof)
 
     def gauge(self, tokens: int, budget_tokens: int) -> Text:
         """Return a bar that shows the tokens as a share of the budget."""
@@ -328,10 +330,13 @@ def compaction_text(compaction: Compacted) -> str:
 
 
 def _proof(seen: Seen) -> str:
+    """Return words about the proof of a request's view."""
     if seen.proved is None:
         return "made under a policy" if seen.view is not None else "REFUSED: under this policy nothing fits the budget"
-    lacks = "; ".join(map(one_line, seen.lacks)) or "the log was altered since, or its hash was"
-    verdict = "proved" if seen.proved else f"NOT proved: {lacks}"
+    verdict = "proved"
+    if not seen.proved:
+        reasons = "; ".join(map(one_line, seen.lacks)) or "the log was altered since, or its hash was"
+        verdict = f"NOT proved: {reasons}"
     return escaped(f"hash {one_line(seen.hash)} {verdict}")
 
 

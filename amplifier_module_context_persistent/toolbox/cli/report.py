@@ -80,8 +80,8 @@ def report(
 ) -> None:
     """Make one HTML page of SESSION, to read and to send round.
 
-    It holds the messages turn by turn, calls with their results, the tokens of each request, compactions, and what the
-    model saw at each request. The file is complete in itself: it opens in a browser without a network. Secrets are
+    The page has the messages turn by turn, calls with their results, the tokens of each request, compactions, and the
+    messages that the model saw at each request. It is one file, and a browser needs no network to show it. Secrets are
     replaced by [REDACTED] as in exports; look through a report before you give it away. The search for secrets takes
     about two seconds for each 3 MB of text.
     """
@@ -142,8 +142,8 @@ def reports(
 ) -> None:
     """Make pages of this project's sessions, or of those that filters choose, and one that lists them.
 
-    They lie in DIRECTORY; index.html lists them. A page that is newer than its log is kept. The list has every report
-    in DIRECTORY, so that several projects can have one list.
+    The pages are written to DIRECTORY, and index.html lists all reports there. So several projects can have one list.
+    A page that is newer than its log is kept.
     """
     from ..report import check_index, write_index
     from ..report import report as make_report

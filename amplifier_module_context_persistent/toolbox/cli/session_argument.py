@@ -133,10 +133,15 @@ def path_of(name: str) -> str:
     try:
         return plain_path(find_path(name))
     except (SessionNameError, ValueError, OSError) as error:
-        if isinstance(error, SessionNameError) and os.path.isdir(name) and (sealed := how_to_read(name)):
-            raise UnusableError(f"no session is in {one_line(name)}: {sealed}") from error
+        if isinstance(error, SessionNameError) and os.path.isdir(name):
+            advice = how_to_read(name)
+            if advice:
+                raise UnusableError(f"no session is in {one_line(name)}: {advice}") from error
+        message = reason(error)
         shown = one_line(name_for_errors(name))
-        raise UnusableError(f"{shown}: {reason(error)}" if shown else reason(error)) from error
+        if shown:
+            message = f"{shown}: {message}"
+        raise UnusableError(message) from error
 
 
 def last_path() -> str:

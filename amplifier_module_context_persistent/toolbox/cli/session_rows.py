@@ -108,20 +108,23 @@ class SessionRows:
                 cells["COST"] = money_of(one.total.bill)
         return [cells.get(name, "") for name in self._columns]
 
-    def _show_words(self, one: ListedSession) -> None:
+    def _show_words(self, row: ListedSession) -> None:
         """Print the lines below a row: the session's names, its first line, and with `in_full` further facts."""
-        seen = one.seen
+        overview = row.seen
         if self._with_projects == "line":
-            self._say(seen.session.project)
-        tags = [f"#{tag}" for tag in seen.named.tags]
-        name = [seen.named.name] if seen.named.name else []
-        self._say("  ".join([*name, *tags]), style="")
+            self._say(overview.session.project)
+        names = [f"#{tag}" for tag in overview.named.tags]
+        if overview.named.name:
+            names.insert(0, overview.named.name)
+        self._say("  ".join(names), style="")
         if self._in_full:
-            self._say(seen.named.description)
-        first_line = f"{seen.date}  {seen.first_line}" if self._with_date else seen.first_line
-        self._say(seen.error or first_line)
-        if self._in_full and not seen.error:
-            self._show_facts(one)
+            self._say(overview.named.description)
+        first_line = overview.first_line
+        if self._with_date:
+            first_line = f"{overview.date}  {first_line}"
+        self._say(overview.error or first_line)
+        if self._in_full and not overview.error:
+            self._show_facts(row)
 
     def _show_facts(self, one: ListedSession) -> None:
         """Print when a session began, how long it took, its model, its failed calls, and what resuming it costs."""

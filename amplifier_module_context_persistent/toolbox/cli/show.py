@@ -72,8 +72,8 @@ def show(
 ) -> None:
     """Show the messages of SESSION, its turns, or the calls that failed.
 
-    With --errors and without SESSION, the calls that failed in all sessions of this project, or in those that filters
-    choose; with --since and --until, those made in that time.
+    With --errors and without SESSION, the failed calls of all sessions of this project are shown, or of those that
+    filters choose. --since and --until limit them to calls made in that time.
 
     Turns and messages are numbered from 1; negative numbers count from the end: `--turn -1` is the last turn,
     `--range -10:` the last ten messages. A turn begins at a human message; what comes before the first one belongs to

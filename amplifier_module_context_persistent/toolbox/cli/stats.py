@@ -100,13 +100,13 @@ def stats(
 ) -> None:
     """Show where the tokens, the time and the money of SESSION went, or of many sessions.
 
-    Tokens by role, tool and turn; the largest messages and the slowest calls; the compactions; what providers reported
-    and what it cost, by model; and how the counts compare with those that the provider reported. Only live messages are
-    counted, but the cost is that of all requests.
+    The output has the tokens by role, tool and turn, the largest messages, the slowest calls, the compactions, and by
+    model the tokens that providers reported, their cost, and how far our own counts differ from them. Only live
+    messages are counted, but the cost includes all requests.
 
-    With --all, --by or filters, what the sessions of this project come to together, or with --all those of all
-    projects; sub-agents' sessions are among them. With --since and --until, only what happened in that time counts.
-    -n adds up the newest sessions only; `--by session --top 5` shows the five that cost most.
+    With --by or filters, the sessions of this project are added up, or with --all those of all projects; sub-agents'
+    sessions are included. With --since and --until, only messages, calls and requests in that time count. -n adds up
+    the newest sessions only; `--by session --top 5` shows the five that cost most.
 
     A table of prices looks like this: {"model": {"input": 3, "output": 15, "cached": 0.3, "write": 3.75}}.
     """
@@ -249,25 +249,26 @@ def _show_course(output: Console, course: SessionCourse) -> None:
     output.print(", ".join([f"{counted(course.turns, 'turn')}{time}", counted(course.calls, "call"), *wrong]))
 
 
-def _show_shares(output: Console, found: Statistics) -> None:
+def _show_shares(output: Console, statistics: Statistics) -> None:
     """Print the tokens by role and by tool."""
     rows_of_roles = []
-    for role, part in sorted(found.roles.items(), key=lambda item: -item[1].tokens):
-        share = percent(part.tokens, found.total.tokens)
+    for role, part in sorted(statistics.roles.items(), key=lambda item: -item[1].tokens):
+        share = percent(part.tokens, statistics.total.tokens)
         rows_of_roles.append((role, f"{part.messages:,}", f"{part.tokens:,}", share))
     show_table(output, ("role", "messages", "tokens", "share"), rows_of_roles)
 
     heads = ("tool", "calls", "results", "failed", "tokens of results", "took", "median")
     rows_of_tools = []
-    for name, tool in sorted(found.tools.items(), key=lambda item: -item[1].result_tokens):
-        took, median = "", ""
+    for name, tool in sorted(statistics.tools.items(), key=lambda item: -item[1].result_tokens):
+        took = ""
+        median = ""
         if tool.duration_s:
             took = duration(tool.duration_s)
             median = duration(tool.median_s) if tool.median_s is not None else ""
-        counts = (tool.calls, tool.results, tool.errors, tool.result_tokens)
-        rows_of_tools.append((name, *(f"{count:,}" for count in counts), took, median))
+        counts = [f"{count:,}" for count in (tool.calls, tool.results, tool.errors, tool.result_tokens)]
+        rows_of_tools.append((name, *counts, took, median))
     show_table(output, heads, rows_of_tools)
-    if any(tool.duration_s for tool in found.tools.values()):
+    if any(tool.duration_s for tool in statistics.tools.values()):
         show_waiting(output)
 
 

@@ -71,8 +71,8 @@ def init(
     Give the password by PGPASSWORD, .pgpass or a service file. The role must be allowed to create a schema, or to
     create tables in one that is there.
 
-    --migrate adds to tables of an older version what they lack. It only adds, step by step, and waits a second at most
-    for a table that somebody holds: sessions go on. It does not change how tables are laid out.
+    --migrate adds the tables, columns and indexes that an older version lacks, step by step. It waits a second at most
+    for a locked table, so running sessions go on. It does not change whether tables are partitioned.
 
     --partitioned is for new tables: each is partitioned by the hash of the log's id, so that it can be vacuumed, moved
     and sharded in parts. It takes PostgreSQL 12.
@@ -213,7 +213,8 @@ def _foresee(connection: psycopg.Connection[Any], schema: str, asked: _Asked) ->
         secured = tables_with_logs(creation, schema) if asked.row_security else []
         return _TableWork(before=None, partitioned=has_parts, added=STEPS, lacking=(), secured=secured)
     missing = missing_steps(connection, schema)
-    added, lacking = (missing, []) if asked.migrate else ([], missing)
+    added = missing if asked.migrate else []
+    lacking = [] if asked.migrate else missing
     secured = unsecured_tables(connection, schema) if asked.row_security else []
     if added or secured or asked.grants or before < version_after(before):
         check_may_alter(connection, schema)

@@ -130,13 +130,16 @@ def _why_none(here: Side, there: Side, wanted: SessionFilter) -> str:
     """Return a message that says why no session was chosen, and which projects the sides have."""
     project = "of this project" if wanted.project is None else f"of the project {one_line(wanted.project)}"
     with unusable():
-        found = {side: side.sessions() for side in (there, here)}
-        if not any(found.values()):
+        sessions_by_side = {side: side.sessions() for side in (there, here)}
+        if not any(sessions_by_side.values()):
             return "there is no session on either side"
-        if any(of_project(sessions, wanted) for sessions in found.values()):
+        if any(of_project(sessions, wanted) for sessions in sessions_by_side.values()):
             return f"no session {project} matches on either side"
-        named = [f"{side.where} {_projects(sessions)}" for side, sessions in found.items() if sessions]
-    return f"no session {project} is on either side: {'; '.join(named)}; --all takes the sessions of all projects"
+        sides = []
+        for side, sessions in sessions_by_side.items():
+            if sessions:
+                sides.append(f"{side.where} {_projects(sessions)}")
+    return f"no session {project} is on either side: {'; '.join(sides)}; --all takes the sessions of all projects"
 
 
 def _projects(sessions: Sequence[SessionFile]) -> str:

@@ -126,11 +126,10 @@ def _no_such_command(given: str, context: click.Context, path: str) -> str:
     """Return a message that a command does not exist, with the most similar one."""
     group = context.command
     names = group.list_commands(context) if isinstance(group, click.Group) else []
-    right_name = _COMMANDS.get(given)
-    if right_name not in names:
-        close = get_close_matches(given, names, 1)
-        right_name = close[0] if close else None
-    hint = f"did you mean `{path} {right_name}`?" if right_name else f"see `{path} --help`"
+    similar = [_COMMANDS[given]] if _COMMANDS.get(given) in names else get_close_matches(given, names, 1)
+    hint = f"see `{path} --help`"
+    if similar:
+        hint = f"did you mean `{path} {similar[0]}`?"
     return f"there is no command {one_line(given)}; {hint}"
 
 

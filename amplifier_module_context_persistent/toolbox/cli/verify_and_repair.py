@@ -62,9 +62,10 @@ def verify(
 ) -> None:
     """Check logs: their records, their chain of checksums, their tails.
 
-    Without SESSION, those that filters choose, or with --all those of all projects. Of several logs those that are
-    sound have a line each; of one alone, and of damaged ones, everything is told. Reads only, and shows nothing of what
-    the messages say. Exits with 0 if all logs are sound, 1 if one is damaged, 2 if one cannot be read.
+    Without SESSION, the logs of the sessions that filters choose are checked, or with --all those of all projects. If
+    there are several logs, each sound log has one line; damaged logs, and a single log, are shown in full. The command
+    only reads, and shows no text of messages. Exits with 0 if all logs are sound, 1 if one is damaged, 2 if one cannot
+    be read.
     """
     output, code, logs = console(), DONE, []
     named = _named(sessions, last=last, everywhere=everywhere, wanted=wanted)
@@ -222,16 +223,22 @@ def _show_findings(output: Console, title: str, findings: list[Finding]) -> None
 
 def _other_places(findings: Sequence[Finding], place: str) -> str:
     """Return the places of findings as a text, apart from one place, of a few findings at most."""
-    places = dict.fromkeys(_place(found) for found in findings)
+    places = dict.fromkeys(map(_place, findings))
     others = [other for other in places if other not in ("", place)]
     if not others:
         return "at the same place"
     listed = "; ".join(others[:_MOST_PLACES])
-    more = len(others) - _MOST_PLACES
-    return f"{listed}; and {more:,} more, --json has all" if more > 0 else listed
+    left_out = len(others) - _MOST_PLACES
+    if left_out > 0:
+        listed += f"; and {left_out:,} more, --json has all"
+    return listed
 
 
-def _place(found: Finding) -> str:
+def _place(finding: Finding) -> str:
     """Return the line and the byte of a finding as text; "" if it has no place."""
-    known = (("line", found.line), ("byte", found.offset))
-    return ", ".join(f"{what} {at:,}" for what, at in known if at is not None)
+    parts = []
+    if finding.line is not None:
+        parts.append(f"line {finding.line:,}")
+    if finding.offset is not None:
+        parts.append(f"byte {finding.offset:,}")
+    return ", ".join(parts)

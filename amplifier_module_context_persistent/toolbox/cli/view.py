@@ -63,13 +63,13 @@ def view(
 ) -> None:
     """Show what the model saw, and did not see, at a request of SESSION.
 
-    Messages have the numbers that they had in the history then. Those that are shortened are marked, those that are
-    left out are named in their place, and [+] is a message that the history does not hold, such as a notice.
+    Messages have the numbers that they had in the history at that time. Shortened messages are marked, and messages
+    that are left out are named in their places. [+] marks a message that is not in the history, such as a notice.
 
     The view is rebuilt from the log alone and compared with the hash in its receipt. Exits with 0 if it is proved, 1 if
-    it differs or is incomplete, 2 if nothing can be read. An imported session has no receipts: what its source gave its
-    model is shown, by the source's own compactions, and cannot be proved. A session without an answer yet is shown as
-    its next request would be.
+    it differs or is incomplete, 2 if nothing can be read. An imported session has no receipts, so its views cannot be
+    proved: they show the messages that the source's own compactions left to its model. If a session has no answer yet,
+    its next request is shown.
     """
     if as_diff and as_json:
         raise click.UsageError("--diff is for people; compare the views of two --json")
@@ -291,9 +291,9 @@ _RIGHT = (0, 2, 3)
 def views(path: str, *, as_json: bool) -> None:
     """List the requests of SESSION.
 
-    For each: number, time, messages, tokens, plan and provider, how many answers it shows without their reasoning since
-    what stood before them had changed, and whether `view` can show all of it. A request is listed if its view left a
-    receipt in the log.
+    Each row has the number, time, messages, tokens, plan and provider of a request, the number of answers whose
+    reasoning it leaves out because earlier messages changed, and whether `view` can show the whole request. A request
+    is listed if the log has the receipt of its view.
     """
     with open_transcript(path) as transcript, unusable():
         book, location = transcript.book, transcript.path

@@ -87,7 +87,11 @@ def action_text(message: Message) -> str:
 
 
 def _arguments_of(message: Message) -> list[str]:
-    return [text for call in given_calls(message).values() for text in strings_in(given_arguments_of(call))]
+    """Return the texts in the arguments of a message's calls."""
+    texts: list[str] = []
+    for call in given_calls(message).values():
+        texts += strings_in(given_arguments_of(call))
+    return texts
 
 
 Progress = Callable[[int], None]
@@ -294,8 +298,10 @@ class TermFinder:
 
     def terms_in(self, text: str) -> list[str]:
         """Return the terms that a text contains, each once."""
-        likely = {term for word in set(_WORD.findall(text)) for term in self._terms_of(word)}
-        return [term for term in likely if term in text]
+        candidates: set[str] = set()
+        for word in set(_WORD.findall(text)):
+            candidates.update(self._terms_of(word))
+        return [term for term in candidates if term in text]
 
     def _terms_with(self, word: str) -> tuple[str, ...]:
         """Return the terms whose longest word is contained in a word."""

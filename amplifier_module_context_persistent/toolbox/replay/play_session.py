@@ -177,15 +177,15 @@ class Player:
         return Played(measures.requests, position, view, tokens, cached, broke, unbound)
 
     def _look(self, view: Sequence[Message], start: int, lines: Sequence[bytes]) -> list[_Known]:
-        """Return what is known of a view's messages from `start` to the end, reusing results of the view before."""
+        """Return facts about a view's messages from `start` to the end. Facts about the view before are used again."""
         if start == len(self._before.view):
             return [self._look_at(message) for message in view[start:]]
         known_by_line = dict(zip(self._before.lines, self._before.known, strict=True))
-        found = []
+        facts = []
         for line, message in zip(lines[start:], view[start:], strict=True):
             known = known_by_line.get(line)
-            found.append(self._look_at(message) if known is None else known)
-        return found
+            facts.append(self._look_at(message) if known is None else known)
+        return facts
 
     async def _look_for_evidence(
         self, measures: Measures, policy: Policy, position: int, parts: Sequence[MessageParts], recalled: set[str]

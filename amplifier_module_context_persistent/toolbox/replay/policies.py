@@ -176,10 +176,13 @@ class ManagerPolicy:
 
 def strategy(name: str) -> Open:
     """Return a function that opens a `compaction_strategy` as a policy."""
-    provider = _STAND_INS.get(name)
-    return lambda budget, counter, options: ManagerPolicy(
-        budget, counter, {**options, "compaction_strategy": name}, provider() if provider else None
-    )
+    make_provider = _STAND_INS.get(name)
+
+    def open_policy(budget_tokens: int, counter: TokenCounter, options: Mapping[str, Any]) -> Policy:
+        provider = make_provider() if make_provider is not None else None
+        return ManagerPolicy(budget_tokens, counter, {**options, "compaction_strategy": name}, provider)
+
+    return open_policy
 
 
 class WholeHistory:
@@ -204,8 +207,8 @@ class WholeHistory:
 
     def fetch(self, entries: Sequence[Entry]) -> Iterator[Message]:
         """Return an iterator over the messages of entries, which are not copied and must not be altered."""
-        known = self._messages if self._stored is None else self._stored
-        return (known[entry.ordinal] for entry in entries)
+        messages = self._messages if self._stored is None else self._stored
+        return (messages[entry.ordinal] for entry in entries)
 
     def render(self, arrangement: Arrangement) -> list[Message]:
         """Return the messages of a view."""

@@ -102,7 +102,8 @@ def report(
     check_replaceable(path, own=transcript.path)
     shown = list(transcript.turns() if turns is None else turns)
     with NewFile(path, replace=force) as file:
-        blocks, bodies = BodyBlocks(), Bodies(redact=redact, own=own)
+        blocks = BodyBlocks()
+        bodies = Bodies(redact=redact, own=own)
         counter = counter or EstimateCounter()
         prices = prices or PriceList()
         bills = Bills(transcript.reader, prices, partial(tokens_of, counter=counter))
