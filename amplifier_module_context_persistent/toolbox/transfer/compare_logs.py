@@ -5,7 +5,7 @@ header and have the same bytes at the end of the shorter one: nothing in between
 - Two logs are copies of one session if their headers have the same `log_id`; without headers, if they begin with the
   same record.
 - Two imports of one source are not copies: their headers differ. One import contains the other if the other has no
-  additional message and was not continued by a session.
+  additional message and was not continued by a session. If neither contains the other, they have parted.
 - A log that is damaged in the first record that differs is neither another session nor a continuation: it is damaged.
 - A torn tail is ignored: no writer was told that it was stored.
 - A purge writes a log anew, so its records have new checksums. Then the messages are compared: the purged log
@@ -20,7 +20,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from enum import Enum
-from itertools import zip_longest
+from itertools import takewhile, zip_longest
 from typing import Any
 
 from ...log.base import ReadableLog
@@ -158,7 +158,7 @@ def _ends_with_record(end: bytes) -> bool:
 def compare_read(one: ReadableLog, two: ReadableLog) -> Comparison:
     """Compare two open logs record by record; both were read already."""
     if log_id_of(one) != log_id_of(two):
-        return _damaged(one, two, 1) or Comparison(_of_imports(one, two))
+        return _damaged(one, two, 1) or _of_imports(one, two)
     common, new_bytes, message = 0, 0, -1
     relation = Relation.SAME
     for ours, theirs in zip_longest(whole_lines(one), whole_lines(two)):
@@ -186,18 +186,34 @@ def _damaged(one: ReadableLog, two: ReadableLog, line: int) -> Comparison | None
     return None
 
 
-def _of_imports(one: ReadableLog, two: ReadableLog) -> Relation:
-    """Return which of two imports of one source has all messages of the other; if both do, the earlier import wins."""
+def _of_imports(one: ReadableLog, two: ReadableLog) -> Comparison:
+    """Return which of two imports of one source has all messages of the other; if both do, the earlier import wins.
+
+    If neither has, and sessions went on with both, they have parted.
+    """
     first, second = _first_header(one), _first_header(two)
     key = _import_key(first)
     if key is None or key != _import_key(second):
-        return Relation.OTHER
+        return Comparison(Relation.OTHER)
     has_all, is_had = _is_import_of(two, one), _is_import_of(one, two)
     if not has_all and not is_had:
-        return Relation.OTHER
+        return _parting_of_imports(one, two)
     if has_all and is_had:
         is_had = (str(second.get("created")), log_id_of(two)) < (str(first.get("created")), log_id_of(one))
-    return Relation.IMPORTED_OTHER if is_had else Relation.IMPORTED
+    return Comparison(Relation.IMPORTED_OTHER if is_had else Relation.IMPORTED)
+
+
+def _parting_of_imports(one: ReadableLog, two: ReadableLog) -> Comparison:
+    """Return the first message in which two imports of one source differ, as their place of parting."""
+    pairs = zip(one.index.columns.id_hashes, two.index.columns.id_hashes, strict=False)
+    common = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+    line = messages = 0
+    for record in whole_lines(one):
+        messages += not record.startswith(CONTROL_HEAD)
+        if messages > common:
+            break
+        line += 1
+    return Comparison(Relation.PARTED, parting=_parting(one, two, line, common - 1))
 
 
 def _first_header(log: ReadableLog) -> Mapping[str, Any]:
@@ -225,10 +241,15 @@ def _parted(one: ReadableLog, two: ReadableLog, common: int, message: int) -> Co
             return Comparison(Relation.PURGED)
         if purges[1] and _covers(two, one, is_purged_too=bool(purges[0])):
             return Comparison(Relation.PURGED_OTHER)
+    return Comparison(Relation.PARTED, parting=_parting(one, two, common, message))
+
+
+def _parting(one: ReadableLog, two: ReadableLog, common: int, message: int) -> Parting:
+    """Return where two copies part after `common` records; `message` is the last common message, or -1."""
+    purges = one.index.control_counts["purge"], two.index.control_counts["purge"]
     turn = sum(role == USER for role in one.index.columns.roles[: message + 2])
     time = timestamp_of(next(iter(one.read([message])))) if message >= 0 else None
-    parting = Parting(common + 1, turn, str(time or ""), is_one_purged=purges[0] != purges[1])
-    return Comparison(Relation.PARTED, parting=parting)
+    return Parting(common + 1, turn, str(time or ""), is_one_purged=purges[0] != purges[1])
 
 
 def _is_first(one: ReadableLog, two: ReadableLog, purges: tuple[int, int]) -> bool:

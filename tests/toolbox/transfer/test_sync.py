@@ -182,6 +182,26 @@ def test_the_second_machine_finds_what_was_imported_on_the_first_one(
     assert "where is the cart?" in desktop.run("list").output
 
 
+def test_two_imports_of_one_source_that_both_went_on_have_parted(
+    laptop: Home, desktop: Home, stick: Path, tmp_path: Path
+) -> None:
+    """They are told as such, and both histories can be kept."""
+    source = tmp_path / "messages.jsonl"
+    source.write_text('{"role": "user", "content": "where is the cart?"}\n')
+    for home in (laptop, desktop):
+        home.run("import", source, "--session", "talk")
+        home.says("talk", f"from the {home.root.name}")
+    carry(stick, laptop)
+    assert "they part at record 3 (turn 2)" in desktop.run("sync", stick, code=1).output
+    desktop.run("sync", stick, "--keep", "both")
+    carry(stick, laptop, desktop)
+    assert "Nothing is new" in laptop.run("sync", stick).output
+    fork = next(session for session in laptop.sessions() if session != "talk")
+    for home in (laptop, desktop):
+        assert home.texts("talk") == ["where is the cart?", "from the desktop"]
+        assert home.texts(fork) == ["where is the cart?", "from the laptop"]
+
+
 def test_sessions_that_name_no_remote_are_named_with_their_project(laptop: Home, desktop: Home, stick: Path) -> None:
     """By a sync that means none of them, and later by the commands in the other checkout that find none."""
     config = laptop.checkout / ".git" / "config"
