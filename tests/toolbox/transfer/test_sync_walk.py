@@ -1,4 +1,4 @@
-"""Two homes and a place between them, in which sessions go on, are purged, deleted, archived and forked in any order.
+"""Two homes and a place between them: sessions go on, are rewound, purged, deleted, named, archived and forked.
 
 Syncs are cut at random places. Afterwards nothing is lost, nothing is doubled, and what was erased anywhere is gone
 everywhere.
@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from amplifier_module_context_persistent.paths import LOG_NAME
+from tests.support.archives import content_of_log
 from tests.support.kills import killed_before
 from tests.support.sweeps import proof
 from tests.support.two_homes import Home
@@ -60,6 +61,8 @@ class Walk:
             (self.delete_there, 1),
             (self.archive, 1),
             (self.fork, 1),
+            (self.rewind, 3),
+            (self.rename, 1),
         ]
         home = self.rng.choice(self.homes)
         (chosen,) = self.rng.choices([step for step, _ in steps], [weight for _, weight in steps])
@@ -89,16 +92,14 @@ class Walk:
             self._purge(home, session, known[session])
 
     def _purge(self, home: Home, session: str, there: str | None) -> None:
-        texts = self.texts_there(home, there) if there else home.texts(session)
+        log = there or str(home.log(session))
+        texts = [text for text in self.texts_in(home, log) if "secret-" in text]
         if not texts:
             return
         text = self.rng.choice(texts)
-        if "secret-" not in text:
-            return
         self.told[-1] += f" {session}: {text} {'there' if there else ''}"
         home.run("purge", there or session, "--redact", text, "--yes", code=None)
-        left = self.texts_there(home, there) if there else home.texts(session)
-        if text not in left:
+        if text not in self.texts_in(home, log):
             self.erased.setdefault(session, set()).add(text)
             self.gone |= {text} if is_kept_history(session) else set()
 
@@ -106,7 +107,7 @@ class Walk:
         if known := home.sessions():
             session = self.rng.choice(known)
             self.told[-1] += f" {session}"
-            texts = home.texts(session)
+            texts = self.texts_in(home, str(home.log(session)))
             home.run("delete", session, "--yes", "--host-files", code=None)
             if session not in home.sessions():
                 self._is_deleted(session, texts)
@@ -115,7 +116,7 @@ class Walk:
         if known := self.sessions_there(home):
             session = self.rng.choice(sorted(known))
             self.told[-1] += f" {session}"
-            texts = self.texts_there(home, known[session])
+            texts = self.texts_in(home, known[session])
             home.run("delete", known[session], "--yes", "--host-files", code=None)
             if session not in self.sessions_there(home):
                 self._is_deleted(session, texts)
@@ -145,10 +146,29 @@ class Walk:
         listed = home.run("list", "--storage", self.place, "--all", "--json", code=None).stdout
         return {one["session"]: one["path"] for one in json.loads(listed)["sessions"]}
 
-    def texts_there(self, home: Home, log: str) -> list[str]:
-        shown = home.run("show", log, "--json", code=None).stdout
-        messages = [json.loads(line).get("message") for line in shown.splitlines()]
-        return [str(one["content"]) for one in messages if one and one["role"] == "user"]
+    def rewind(self, home: Home) -> None:
+        if known := home.sessions():
+            session, turn = self.rng.choice(known), self.rng.randint(1, 3)
+            self.told[-1] += f" {session} to {turn}"
+            home.run("rewind", session, "--to", turn, "--yes", code=None)
+
+    def rename(self, home: Home) -> None:
+        if known := home.sessions():
+            session = self.rng.choice(known)
+            self.told[-1] += f" {session}"
+            home.run("rename", session, f"name {next(self.numbers)}")
+
+    def texts_in(self, home: Home, log: str) -> list[str]:
+        """What a person said in a session, also what a rewind has hidden."""
+        if not isinstance(self.place, Path) and log.startswith(self.place):
+            copy = home.root / "copy.jsonl"
+            copy.unlink(missing_ok=True)
+            home.run("copy", log, copy, "--again", code=None)  # of a log that is gone by now there is no copy
+            log = str(copy)
+        if not os.path.exists(log):
+            return []
+        records = map(json.loads, content_of_log(log).splitlines())
+        return [str(one["content"]) for one in records if one.get("role") == "user"]
 
 
 def is_kept_history(session: str) -> bool:
@@ -166,9 +186,11 @@ def finish(walk: Walk) -> None:
 
 def check(walk: Walk) -> None:
     story = "\n".join(walk.told)
-    everywhere = {home.root.name: {one: home.texts(one) for one in home.sessions()} for home in walk.homes}
+    everywhere = {
+        home.root.name: {one: walk.texts_in(home, str(home.log(one))) for one in home.sessions()} for home in walk.homes
+    }
     everywhere["place"] = {
-        one: walk.texts_there(walk.laptop, log) for one, log in walk.sessions_there(walk.laptop).items()
+        one: walk.texts_in(walk.laptop, log) for one, log in walk.sessions_there(walk.laptop).items()
     }
     for name, sessions in everywhere.items():
         for session, texts in sessions.items():
