@@ -176,6 +176,7 @@ class Drafts:
         message = self._with_tool(event.message)
         if self._account.has_left_out:
             message = with_texts_for_left_out(message)
+        role = str(message["role"])
         metadata = metadata_of(message)
         given = str(metadata["message_id"])
         message_id, number = given, 1
@@ -190,12 +191,12 @@ class Drafts:
         if "timestamp" not in metadata:
             draft.without_timestamp += 1
         usage = metadata.get("usage")
-        if message["role"] == "assistant" and isinstance(usage, dict) and usage.get("input_tokens"):
+        if role == "assistant" and isinstance(usage, dict) and usage.get("input_tokens"):
             draft.reports += 1
-        self._add(draft, draft.bodies.append_whole(record), message_id, str(message["role"]))
+        self._add(draft, draft.bodies.append_whole(record), message_id, role)
         if event.line <= draft.start.exported_lines:
             draft.exported = len(draft.ids)
-        if is_human(message):
+        if role == "user" and is_human(message):
             draft.last_human = len(draft.ids) - 1
             self._plan(draft)
 

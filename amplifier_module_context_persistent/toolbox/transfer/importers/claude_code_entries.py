@@ -296,7 +296,7 @@ def _parent_of(entry: dict[str, Any]) -> str:
 
 def _add(file: ClaudeFile, entry: ClaudeEntry, value: dict[str, Any]) -> None:
     """Add an entry, link it to the records of its answer, and store its content."""
-    if entry.speaks and entry.kind != "queued":
+    if entry.kind in ("user", "assistant"):
         entry.aside = file.aside.put({key: value[key] for key in _OF_MESSAGES if key in value})
     elif entry.kind != "silent":
         entry.aside = file.aside.put(value)

@@ -212,10 +212,12 @@ def format_check(importer: Importer) -> Callable[[int, dict[str, Any]], None]:
 
     So two sessions in one file are not merged.
     """
+    marks = importer.marks
+    if not marks:
+        return lambda _number, _entry: None
 
     def check(number: int, entry: dict[str, Any]) -> None:
-        may_be_other = importer.marks and importer.marks.isdisjoint(entry) and not _TALK.isdisjoint(entry)
-        if not may_be_other:
+        if not marks.isdisjoint(entry) or _TALK.isdisjoint(entry):
             return
         sample = Sample((entry,))
         if importer.score(sample):
