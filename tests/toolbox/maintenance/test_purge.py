@@ -6,6 +6,7 @@ import re
 import stat
 import subprocess
 import sys
+from contextlib import closing
 from dataclasses import fields
 from pathlib import Path
 
@@ -23,7 +24,7 @@ from amplifier_module_context_persistent.log.filesystem import FileSystem
 from amplifier_module_context_persistent.log.record_line import encode_message
 from amplifier_module_context_persistent.search import pattern, replace_matches
 from amplifier_module_context_persistent.sessions.session_is_open import held_for_writing, is_open
-from amplifier_module_context_persistent.toolbox.maintenance.purge_log import plan_purge
+from amplifier_module_context_persistent.toolbox.maintenance.purge_log import plan_purge, purge_log
 from amplifier_module_context_persistent.toolbox.maintenance.purge_options import Purge, PurgeCounts
 from amplifier_module_context_persistent.view.receipts import Receipt
 from tests.support.fakefs import FakeFiles
@@ -349,6 +350,21 @@ def test_nobody_appends_to_the_new_file_before_the_purge_is_done(path: str) -> N
     assert refused
     append(FileLog(path), 8)
     assert stored_numbers(path) == [1, 8]
+
+
+@pytest.mark.parametrize("purge", [redact("message 1"), before(1), CLEARED], ids=["redact", "before", "cleared"])
+def test_a_history_that_is_replaced_meanwhile_is_the_history_afterwards(path: str, purge: Purge) -> None:
+    """A session set new messages after the purge had read the log; a purge does not take that for damage."""
+    write_log(path, *map(body, range(4)), *reset_bodies("r", keep(0, 2), upto="id-3"))
+
+    def replaced_first() -> str:
+        with closing(FileLog(path)) as log:
+            append_bodies(log, *reset_bodies("s", body(7), keep(2, 2), body(8), upto="id-2"))
+        return STAMP
+
+    purge_log(path, purge, now=replaced_first)
+    assert stored_numbers(path) == [7, 2, 8]
+    assert findings(path) == []
 
 
 def test_files_that_are_open_for_writing_are_found(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from amplifier_module_context_persistent.toolbox.maintenance.purge_log import pl
 from amplifier_module_context_persistent.toolbox.maintenance.purge_options import Purge
 from amplifier_module_context_persistent.toolbox.transfer.copy_log import copy_log
 from tests.support.commands import run
-from tests.support.logs import STAMP, append, append_to, body, numbers, reset_bodies, sealed
+from tests.support.logs import STAMP, append, append_bodies, append_to, body, keep, numbers, reset_bodies, sealed
 from tests.support.postgres import CuttingProxy, TestServer
 from tests.support.purges import HEADER, before, plan, redact
 from tests.support.sweeps import proof, spread
@@ -150,6 +150,20 @@ def test_a_purge_whose_rows_another_purge_deletes_is_refused(stored: str) -> Non
         with pytest.raises(PurgeError, match="meanwhile"):
             purge_log(stored, before(20), now=other_first)
         assert numbers(log) == [*range(10, 40)]
+
+
+def test_a_history_that_is_replaced_meanwhile_is_the_history_afterwards(stored: str) -> None:
+    """A session set new messages after the purge had read the log."""
+    with closing(PostgresLog(stored)) as log:
+        append(log, 0, 1, 2)
+
+        def replaced_first() -> str:
+            with closing(PostgresLog(stored)) as other:
+                append_bodies(other, *reset_bodies("s", body(7), keep(2, 2), body(8), upto="id-2"))
+            return STAMP
+
+        purge_log(stored, redact("message 1"), now=replaced_first)
+        assert numbers(log) == [7, 2, 8]
 
 
 def test_a_log_that_is_purged_while_it_is_read_is_read_anew(stored: str, monkeypatch: pytest.MonkeyPatch) -> None:
