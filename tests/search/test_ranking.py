@@ -184,6 +184,13 @@ def test_beside_words_that_are_found_only_likely_slips_are_tried() -> None:
     assert [slip.meant.said for slip in index.ask("wniter and cart").slips] == ["winter"]
 
 
+def test_a_word_that_says_little_is_no_slip() -> None:
+    """Nobody said `quite`, and a place that is quiet is not meant."""
+    index = MemoryIndex([said("a quiet place"), said("the cart"), *OTHERS])
+    assert [slip.meant.said for slip in index.ask("qiuet cart").slips] == ["quiet"]
+    assert index.ask("quite a cart").slips == ()
+
+
 @pytest.mark.parametrize(
     "question", ["another cart, next", "wo ist der cart", "was ist mit dem cart", "où est le cart"]
 )

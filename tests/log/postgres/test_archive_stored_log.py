@@ -127,7 +127,7 @@ def test_an_archived_log_reads_as_before_and_comes_back_byte_for_byte(
 
 
 @every_kind
-@pytest.mark.parametrize("count", [FEW, MANY])
+@pytest.mark.parametrize("count", [FEW, pytest.param(MANY, marks=proof)])
 def test_a_session_goes_on_behind_its_frames(count: int, location: str, server: TestServer) -> None:
     """Nothing is brought back for an append; what it added is archived the next time, and undone with the rest."""
     fill(location, numbered(count))
@@ -393,8 +393,8 @@ def test_a_killed_client_leaves_the_log_whole(
         if estimate_stored(location).is_archived == (change is archive_stored_log):
             done += 1
             (bring_back_stored_log if change is archive_stored_log else archive_stored_log)(location)
-        number += 1 if tries_all else 5
-    assert killed >= 5
+        number += 1 if tries_all else 10
+    assert killed >= (5 if tries_all else 2)
     assert done <= 1  # the commit was sent
 
 
