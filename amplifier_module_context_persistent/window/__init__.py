@@ -14,6 +14,7 @@ Where things are done:
 - the entries that a plan keeps, and a plan of the log or of another process is followed: `kept_entries` (`take_in`);
   the first entries of a long log without a plan: `entries_without_plan`;
 - the entries in order, for one reader: `view_arranger`;
-- reading, counting and keeping messages: `message_source`, `shown_messages`;
+- reading, counting and keeping messages: `message_source`, `shown_messages`; which system messages come late:
+  `late_system_text`;
 - compaction by a provider: `native_items`; the request for a summary: `summary_request`.
 """

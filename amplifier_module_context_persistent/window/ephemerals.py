@@ -11,9 +11,10 @@ from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
-from ..log.index import DEVELOPER, SYSTEM, Index
+from ..log.index import Index
 from ..messages.message import Message, as_json
 from ..view.entry import Entry, classify, lighter
+from .late_system_text import conversation_start
 
 
 class _Unlogged(NamedTuple):
@@ -110,11 +111,3 @@ class UnloggedMessages:
         entry = classify(self._next_ordinal, message, count, late=late, reminds=reminds, size_bytes=size_bytes)
         self._unlogged[entry.ordinal] = _Unlogged(entry, message, before, is_unsaved)
         self._next_ordinal -= 1
-
-
-def conversation_start(index: Index) -> int:
-    """Return the position of the first live message that is not system text, or the history's length without one."""
-    for position, ordinal in enumerate(index.live):
-        if index.columns.roles[ordinal] not in (SYSTEM, DEVELOPER):
-            return position
-    return len(index.live)

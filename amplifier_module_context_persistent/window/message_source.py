@@ -22,7 +22,8 @@ from ..tokens.counter import TokenCounter, count_message
 from ..view.arrangement import Arrangement, Item
 from ..view.entry import Entry, classify
 from ..view.render import render, shorten
-from .ephemerals import UnloggedMessages, conversation_start
+from .ephemerals import UnloggedMessages
+from .late_system_text import conversation_start
 from .shown_messages import ReadLines, ShownLines, ShownMessages
 
 

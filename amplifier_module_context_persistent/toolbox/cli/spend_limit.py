@@ -37,6 +37,10 @@ class SpendLimit:
             day = day.replace(day=1)
         return Period(day.timestamp())
 
+    def is_exceeded(self, bill: Bill) -> bool:
+        """Tell whether more than the limit is spent. Requests without a known cost do not count."""
+        return bill.cost > self.dollars
+
     def line(self, bill: Bill) -> str:
         """Return a line that says how much of the limit is spent and how much is left."""
         left = self.dollars - bill.cost

@@ -195,7 +195,7 @@ def _show_limit(
     else:
         click.echo(limit.line(bill))
         click.echo(escaped(f"{line}{_doubts(bill, prices)}"), err=True)
-    if bill.cost > limit.dollars:
+    if limit.is_exceeded(bill):
         click.get_current_context().exit(FINDINGS)
 
 

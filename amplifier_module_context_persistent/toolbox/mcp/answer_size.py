@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...tokens.counter import open_counter
@@ -19,3 +21,20 @@ def fits(answer: Any) -> bool:
     tokens = counter.count_text(text)
     most_tokens = counter.count_text(in_ascii) + len(text) - len(in_ascii)
     return max(tokens, most_tokens) <= MOST_TOKENS
+
+
+def in_limit(
+    items: Sequence[dict[str, Any]], fits_together: Callable[[list[dict[str, Any]]], bool]
+) -> list[dict[str, Any]]:
+    """Return the first items: the largest number of them that fits together.
+
+    Args:
+        items: the items of an answer, in order.
+        fits_together: tells whether an answer with these items fits.
+    """
+
+    def is_too_many(count: int) -> int:
+        return 0 if fits_together(list(items[:count])) else 1
+
+    most = bisect_left(range(1, len(items) + 1), 1, key=is_too_many)
+    return list(items[:most])

@@ -20,13 +20,12 @@ from ...sessions.given_times import check_range, moment_s
 from ...sessions.overview import Overview
 from ...sessions.session_name import name_from_glance
 from ...sessions.transcript import LiveMessage, Transcript
-from .answer_size import fits
+from .answer_size import fits, in_limit
 from .excerpt_of_answer import MOST_CHARS, best_excerpt
 from .index_ahead import IndexAhead
 from .scope import (
     Scope,
     UnknownError,
-    in_limit,
     may_be_shown,
     seen_of,
     shown,

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from ...catalogue.session_list_cache import Glances
 from ...errors import ContextPersistentError
@@ -134,13 +132,3 @@ def speaker_of(placed: LiveMessage) -> str:
 def may_be_shown(message: Message) -> bool:
     """Return whether a model may see a message."""
     return message.get("role") not in ("system", "developer") and not is_kept_from_models(message)
-
-
-def in_limit(items: Sequence[dict[str, Any]], fits: Any) -> list[dict[str, Any]]:
-    """Return the first items: the largest number of them that fits together."""
-
-    def is_too_many(count: int) -> int:
-        return 0 if fits(list(items[:count])) else 1
-
-    most = bisect_left(range(1, len(items) + 1), 1, key=is_too_many)
-    return list(items[:most])
