@@ -126,6 +126,7 @@ def test_who_only_reads_goes_on_in_memory(ranked: str, server: TestServer) -> No
     assert told(ask_with(9)) == told(ask(QUESTIONS[0], session_files(storage=ranked))) == expected
 
 
+@proof
 @pytest.mark.usefixtures("sessions")
 def test_a_database_without_the_tables_works_and_says_so(without_tables: str, server: TestServer) -> None:
     """`storage init --migrate` makes them."""
@@ -218,6 +219,7 @@ async def test_a_session_in_a_database_without_the_tables_closes(without_tables:
     assert [one.id for one in search("needle", storage=without_tables).messages]
 
 
+@proof
 @pytest.mark.usefixtures("sessions")
 def test_what_a_purge_erased_is_in_no_row(ranked: str, server: TestServer) -> None:
     """The rows of a log go with it, and the log that takes its place is taken in anew."""
@@ -229,6 +231,7 @@ def test_what_a_purge_erased_is_in_no_row(ranked: str, server: TestServer) -> No
     assert rows(server, ranked, "ranked_log") == 3
 
 
+@proof
 @pytest.mark.usefixtures("sessions")
 def test_two_that_take_in_one_session_disturb_each_other_not(ranked: str) -> None:
     """Who comes second keeps nothing, and ranks what it took in memory."""

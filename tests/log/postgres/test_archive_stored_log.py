@@ -151,6 +151,7 @@ def test_a_session_goes_on_behind_its_frames(count: int, location: str, server: 
     assert verify_log(location).is_sound
 
 
+@proof
 def test_readers_go_on_when_the_log_is_archived_and_brought_back(location: str) -> None:
     """One that has it open finds each line where it is, without looking at the log anew."""
     fill(location, numbered(MANY))
@@ -174,6 +175,7 @@ def test_readers_go_on_when_the_log_is_archived_and_brought_back(location: str) 
         assert numbers(log) == list(range(MANY + 1))
 
 
+@proof
 def test_the_words_of_archived_lines_are_found(location: str) -> None:
     """As in rows: also without case, and where a line writes other characters by escapes."""
     fill(location, numbered(MANY))
@@ -247,6 +249,7 @@ def test_a_deletion_of_an_archived_log_takes_its_frames(location: str, server: T
     assert rows_of(server, location, "frame") == []
 
 
+@proof
 def test_an_open_session_is_not_archived(location: str) -> None:
     """Nor one that was written to meanwhile."""
     with closing(PostgresLog(location, marks_open=True)) as log:

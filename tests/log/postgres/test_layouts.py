@@ -92,6 +92,7 @@ def race(server: TestServer, *, processes: int, rounds: int) -> None:
             assert log.index.damage == []
 
 
+@proof
 def test_two_processes_that_start_one_session_make_one_log(server: TestServer) -> None:
     """The primary key decides who comes first."""
     race(server, processes=2, rounds=some(10))

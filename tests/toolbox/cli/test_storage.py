@@ -153,6 +153,7 @@ def test_a_table_that_a_step_adds_is_kept_to_owners_too(server: TestServer, monk
     assert server.execute("select relrowsecurity from pg_class where oid = 'secured.extra'::regclass") == [(True,)]
 
 
+@proof
 def test_a_role_that_reads_parts_themselves_sees_its_own_rows(server: TestServer) -> None:
     """A backup reads each part; so the policies cover the parts of every table."""
     for role in ("cara", "dave"):
@@ -173,6 +174,7 @@ def test_a_role_that_reads_parts_themselves_sees_its_own_rows(server: TestServer
         assert len(server.execute(asked)) == 2 * count
 
 
+@proof
 def test_tables_that_are_there_are_not_divided(server: TestServer) -> None:
     """The command says what to do instead; tables in parts are left as they are by a call without the option."""
     url = f"{server.server.get_uri()}&schema=whole"

@@ -76,6 +76,7 @@ def test_archive_says_what_it_did(location: str, server: TestServer) -> None:
     assert one["first_line"] == json.loads(before)["sessions"][0]["first_line"] != ""
 
 
+@proof
 async def test_a_session_goes_on_in_an_archived_log(location: str, storage: str, server: TestServer) -> None:
     """With the view that it would have had; it is archived with what it added the next time."""
     views = list[Any]()
@@ -98,6 +99,7 @@ async def test_a_session_goes_on_in_an_archived_log(location: str, storage: str,
     run("verify", "one")
 
 
+@proof
 def test_du_counts_the_frames(location: str) -> None:
     """And says what archiving would free."""
     before = json.loads(run("du", "one", "--json").output)
@@ -122,6 +124,7 @@ def test_what_a_purge_leaves_is_archived_again(what: tuple[str, ...], location: 
     assert "cleared" not in what or json.loads(run("list", "--json").output)["sessions"][0]["hidden"] == 0
 
 
+@proof
 def test_old_sessions_are_found_and_open_ones_stay(location: str, storage: str) -> None:
     """`--older` goes by the last message, as it does for files."""
     write(log_of("young"), [user("I am new")])

@@ -87,6 +87,7 @@ def test_the_newest_sessions_are_all_that_is_looked_at(sessions: str, monkeypatc
     assert len(set(asked)) <= 10  # one page, and the next, which says that nothing newer comes
 
 
+@proof
 def test_a_list_that_is_ended_goes_on_where_it_was(
     sessions: str, server: TestServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -131,6 +132,7 @@ def doubtful(storage: str, since_s: float) -> set[str]:
     return {log.name for log in found if not log.is_in_use}
 
 
+@proof
 def test_prune_opens_only_what_it_deletes(server: TestServer, storage: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Not what is in use, nor what has a sub-agent's session in use; a forged time or list entry deletes nothing."""
     schema = storage.rpartition("=")[2]

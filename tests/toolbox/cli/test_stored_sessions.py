@@ -268,6 +268,7 @@ SEARCHES = [
 ]
 
 
+@proof
 async def test_one_question_finds_which_sessions_to_search(
     storage: str, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

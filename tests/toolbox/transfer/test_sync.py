@@ -19,6 +19,7 @@ from amplifier_module_context_persistent.toolbox.maintenance.note_beside_log imp
 from amplifier_module_context_persistent.toolbox.transfer.sync_sessions import pairs_of
 from tests.support.archives import content_of_log
 from tests.support.claude_entries import answers, says, text
+from tests.support.sweeps import proof
 from tests.support.two_homes import Home, carry, files_below, holders
 
 KEY = "sk-leaked-0123456789"
@@ -300,6 +301,7 @@ def test_a_database_is_a_side(laptop: Home, desktop: Home, storage: str) -> None
     assert "1 session in step" in laptop.run("sync", storage).output
 
 
+@proof
 def test_an_archived_session_of_a_database_is_synced(laptop: Home, desktop: Home, storage: str) -> None:
     """In both directions: it is read in place, what is new goes behind it, and a purge takes its place."""
     laptop.says("talk", f"my key is {KEY}", "two")
@@ -335,6 +337,7 @@ def test_a_copy_of_an_archived_session_is_archived(laptop: Home, desktop: Home, 
     assert "Nothing is new" in laptop.run("sync", stick).output
 
 
+@proof
 def test_both_histories_are_kept_in_a_database(laptop: Home, desktop: Home, storage: str) -> None:
     laptop.says("talk", "one")
     for home in (laptop, desktop):
