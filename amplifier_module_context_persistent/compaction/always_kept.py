@@ -104,7 +104,7 @@ def what_stays(draft: Draft) -> Iterator[Hold]:
     view = draft.view
     for position in draft.fixed:
         group = view.groups[position]
-        whole = group.pinned or group.head.instructs or position == view.turn
+        whole = view.facts[position].is_pinned or group.head.instructs or position == view.turn
         yield Hold(position, Stage.NEVER, Stage.NEVER if whole else Stage.SHORTEN)
 
 
@@ -196,7 +196,7 @@ def groups_of_newest_results(draft: Draft) -> list[int]:
     left = max(1, draft.config.protected_tool_results)
     for position in reversed(draft.view.calling):
         results = len(draft.view.members[position]) - 1
-        if draft.kept[position] and results and not draft.view.groups[position].pinned:
+        if draft.kept[position] and results and not draft.view.facts[position].is_pinned:
             if position not in draft.fixed:
                 found.append(position)
             left -= results
@@ -212,7 +212,7 @@ def start_of_turn(draft: Draft) -> Iterator[Hold]:
     """
     view = draft.view
     start = len(view) if view.turn is None else view.turn + 1
-    marking = next((position for position in range(start, len(view)) if view.takes_line(position)), None)
+    marking = next((position for position in range(start, len(view)) if view.facts[position].takes_line), None)
     if marking is not None:
         yield from (Hold(position, Stage.HELD) for position in range(start, marking + 1))
 
@@ -220,8 +220,10 @@ def start_of_turn(draft: Draft) -> Iterator[Hold]:
 def list_of_what_to_do(draft: Draft) -> Iterator[Hold]:
     """Hold the group with the newest to-do list."""
     groups = draft.view.groups
-    lists = [p for p in draft.view.calling if any(use.kind == TODO for use in groups[p].head.gist.uses)]
-    return (Hold(position, Stage.HELD) for position in lists[-1:])
+    for position in reversed(draft.view.calling):
+        if any([use.kind == TODO for use in groups[position].head.gist.uses]):
+            yield Hold(position, Stage.HELD)
+            return
 
 
 def last_words(draft: Draft) -> Iterator[Hold]:

@@ -199,7 +199,7 @@ def close_turn(draft: Draft, forms: Forms) -> None:
     after = len(draft.kept)
     for before in reversed([position for position in draft.kept_positions() if position > turn]):
         gone = not all(draft.kept[before + 1 : after])
-        if gone and forms.leave[before] < Stage.HELD and not draft.view.takes_line(before):
+        if gone and forms.leave[before] < Stage.HELD and not draft.view.facts[before].takes_line:
             draft.leave_out(before)
         else:
             after = before

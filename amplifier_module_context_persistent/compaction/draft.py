@@ -21,7 +21,7 @@ from .answer_items import answer_cut
 from .groups import Groups
 from .persons_words import Divided, divided, prose_chars, told_lines, words_cut
 from .plan_request import PlanRequest
-from .quotes import SAID_SHARE, estimated_tokens, quote_tokens
+from .quotes import SAID_SHARE, quote_tokens
 from .whole_rows import with_whole_rows
 
 MARKER_TOKENS = 20  # the approximate size of a cut's marker; a cut that saves less is not worth it
@@ -55,7 +55,7 @@ class Draft:
 
     def __init__(self, request: PlanRequest) -> None:
         self.request, self.config = request, request.config
-        self.view = view = Groups(request.entries, request.count)
+        self.view = view = Groups(request.entries, request.count, request.so_far.memory)
         self.fixed_tokens = request.fixed_tokens
         """Tokens that are counted in the total and cannot be compacted."""
         self.silent = request.so_far.plan.silent | request.reader.unbound
@@ -87,11 +87,11 @@ class Draft:
         """The target size of everything else, in tokens. The shares of promises and quotes are shares of it."""
         self.target_tokens = self.unmovable_tokens + self.room_tokens
         self.threshold_tokens = self.unmovable_tokens + int(movable * request.config.compact_threshold)
-        self.total_messages = sum(1 + len(group.results) for group in view.groups)
+        self.total_messages = sum([1 + len(group.results) for group in view.groups])
         is_quoted = self.gap_tokens > 0 and not request.summary_so_far
         self.quotes_room = int(SAID_SHARE * self.room_tokens) if is_quoted else 0
         """The tokens that quotes may take."""
-        self._quotes = [estimated_tokens(group) if is_quoted else 0 for group in view.groups]
+        self._quotes = [one.quote_tokens if is_quoted else 0 for one in view.facts]
         """For each group, the estimated tokens of the quotes that it has if it is left out."""
         self._quotes_sum = quote_tokens(request.so_far.plan.left_out.gaps or (), request.count) if is_quoted else 0
         """The tokens of all quotes, including those that do not fit into `quotes_room`."""
@@ -279,10 +279,11 @@ class Draft:
 
     def shown_terms(self, position: int) -> frozenset[str]:
         """Return the set of terms that a group shows with its current cuts."""
-        members = self.view.members[position]
-        if len(members) == 1:
-            return self.terms_of(members[0])
-        return frozenset().union(*[self._names_of(entry) for entry in members])
+        facts = self.view.facts[position]
+        cuts = [self.cuts.get(entry.id) for entry in facts.members]
+        if not any(cuts):
+            return facts.names
+        return facts.names_with(cuts, self._names_of)
 
     def shown_names(self, position: int) -> Collection[str]:
         """Return the terms that a group shows, each once, as a collection that need not be a set.

@@ -121,9 +121,9 @@ def _marked_result(draft: Draft, last: int, position: int) -> str:
     """
     view, turn = draft.view, draft.view.turn
     is_open = turn is not None and position > turn
-    if last >= 0 and view.takes_line(last) and (is_open or not view.groups[last].pinned):
+    if last >= 0 and view.facts[last].takes_line and (is_open or not view.facts[last].is_pinned):
         return view.members[last][-1].id
-    if is_open and view.takes_line(position):
+    if is_open and view.facts[position].takes_line:
         return view.members[position][-1].id
     return ""
 
@@ -133,7 +133,7 @@ def _actions_of(view: Groups, position: int) -> list[str]:
     head = view.groups[position].head
     if head.human:
         return [PERSON]
-    if view.speaks(position) and not head.calls:
+    if view.facts[position].speaks and not head.calls:
         return [ANSWER]
     return [_action_of(use) for use in head.gist.uses]
 

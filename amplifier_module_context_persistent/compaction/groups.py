@@ -16,7 +16,9 @@ from ..messages.tool_kinds import ToolUse
 from ..view.arrangement import Count
 from ..view.entry import Entry
 from ..view.missing_results import open_calls, stand_in
-from ..view.tool_groups import Group, last_human, newest_group, tool_groups
+from ..view.tool_groups import Group, newest_group, tool_groups
+from .group_facts import GroupFacts
+from .plan_memory import PlanMemory
 
 
 class AnsweredCall(NamedTuple):
@@ -36,24 +38,33 @@ class Groups:
     Args:
         entries: the messages of the view.
         count: counts the tokens of a message; used for the messages that stand in for missing results.
+        memory: the facts that earlier plans found about the same groups.
     """
 
-    def __init__(self, entries: Sequence[Entry], count: Count) -> None:
-        self.groups = groups = tool_groups(entries)
-        self.members = [group.entries() for group in groups]
+    def __init__(self, entries: Sequence[Entry], count: Count, memory: PlanMemory) -> None:
+        self.groups = tool_groups(entries)
+        self.facts = facts = memory.facts_of(self.groups)
+        """The facts about each group that do not depend on other groups."""
+        self.members = [one.members for one in facts]
         """The messages of each group: the message with the calls (the head), then the results."""
         self.beside = self._find_beside(entries)
         """The messages that no view can show: blank messages, answers of thinking alone, results without calls."""
-        self.tokens = [_tokens_of(group, members, count) for group, members in zip(groups, self.members, strict=True)]
+        self.tokens = [one.tokens for one in facts]
         """The tokens of each group if it is shown whole, including stand-ins for missing results."""
-        self.people = [position for position, group in enumerate(groups) if group.head.human]
+        self.has_unanswered = False
+        """Whether a call of the view still lacks its result."""
+        for position, one in enumerate(facts):
+            if one.is_unanswered:
+                self.tokens[position] += _stand_in_tokens(one.group, count)
+                self.has_unanswered = True
+        self.people = [position for position, one in enumerate(facts) if one.is_person]
         """The positions of people's messages."""
         self.first_person = self.people[0] if self.people else None
         self.turn = self.people[-1] if self.people else None
         """The position of the newest message of a person, which begins the turn in progress; None if there is none."""
-        self.said = [position for position, group in enumerate(groups) if group.head.role == "assistant"]
+        self.said = [position for position, group in enumerate(self.groups) if group.head.role == "assistant"]
         """The positions of groups with a message of the model."""
-        self.calling = [position for position, group in enumerate(groups) if group.results]
+        self.calling = [position for position, group in enumerate(self.groups) if group.results]
         """The positions of groups with calls."""
         self.answers = self._find_answers()
         """The position of a turn's final answer (a text without calls), by the position of the person's message."""
@@ -77,7 +88,7 @@ class Groups:
             return found
         for start, end in pairwise(self.people):
             last = self.said[bisect_left(self.said, end) - 1]
-            if start < last < end and self.speaks(last) and not self.groups[last].head.calls:
+            if start < last < end and self.facts[last].speaks and not self.groups[last].head.calls:
                 found[start] = last
         return found
 
@@ -86,18 +97,8 @@ class Groups:
 
     @cached_property
     def speaking(self) -> list[int]:
-        """The positions of groups in which the model wrote text (`speaks`)."""
-        return [position for position in self.said if self.speaks(position)]
-
-    def speaks(self, position: int) -> bool:
-        """Return whether the model wrote text in a group; False for a group that is not in the log."""
-        head = self.groups[position].head
-        return head.role == "assistant" and head.id != "" and any(head.gist.terms.text_chars)
-
-    def takes_line(self, position: int) -> bool:
-        """Return whether a group ends with a result to whose text a line can be added."""
-        members = self.members[position]
-        return len(members) > 1 and members[-1].id != "" and members[-1].gist.terms.text_chars != ()
+        """The positions of groups in which the model wrote text (`GroupFacts.speaks`)."""
+        return [position for position, one in enumerate(self.facts) if one.speaks]
 
     def calls(self, *kinds: str) -> Iterator[AnsweredCall]:
         """Yield the calls of tools of some kinds that have results."""
@@ -127,22 +128,22 @@ class Groups:
         return frozenset(found)
 
     @cached_property
-    def newest_of_hooks(self) -> list[int]:
-        """The position of the newest late system message of each hook.
+    def of_hooks(self) -> list[int]:
+        """The positions of the late system messages of hooks.
 
         A system message is late if it was added after the first message of the conversation.
         """
-        newest = dict[str, int]()
-        for position, group in enumerate(self.groups):
-            if group.head.origin.hook:
-                newest[group.head.origin.hook] = position
-        return list(newest.values())
+        return [position for position, one in enumerate(self.facts) if one.hook]
+
+    @cached_property
+    def newest_of_hooks(self) -> list[int]:
+        """The position of the newest late system message of each hook."""
+        return list({self.facts[position].hook: position for position in self.of_hooks}.values())
 
     @cached_property
     def earlier_of_hooks(self) -> list[int]:
         """The positions of the late system messages of hooks, without the newest message of each hook."""
-        of_hooks = [position for position, group in enumerate(self.groups) if group.head.origin.hook]
-        return [position for position in of_hooks if position not in self.newest_of_hooks]
+        return [position for position in self.of_hooks if position not in self.newest_of_hooks]
 
     def untouchable(self, *, preserve_system: bool) -> set[int]:
         """Return the positions of the groups that no plan may leave out.
@@ -153,29 +154,25 @@ class Groups:
         """
         if not self.groups:
             return set()
-        found = stays_anyway(self.groups, preserve_system=preserve_system)
-        if self.turn is not None:
+        found = stays_anyway(self.facts, preserve_system=preserve_system)
+        if self.turn is not None and self.has_unanswered:
             found.update(position for position in open_calls(self.groups) if position >= self.turn)
         return found | {newest_group(self.groups), len(self.groups) - 1}
 
 
-def stays_anyway(groups: Sequence[Group], *, preserve_system: bool) -> set[int]:
+def stays_anyway(facts: Sequence[GroupFacts], *, preserve_system: bool) -> set[int]:
     """Return the positions of groups that never change: system text that stays, pins, and a person's newest message."""
-    turn = last_human(groups)
-    found = set[int]() if turn is None else {turn}
-    for position, group in enumerate(groups):
-        head = group.head
-        is_lasting_system_text = head.instructs and head.stays and (preserve_system or position == 0)
-        if group.pinned or is_lasting_system_text:
+    found = set[int]()
+    newest_of_people = None
+    for position, one in enumerate(facts):
+        if one.is_person:
+            newest_of_people = position
+        if one.is_pinned or (one.stays_as_system and (preserve_system or position == 0)):
             found.add(position)
-    return found
+    return found if newest_of_people is None else found | {newest_of_people}
 
 
-def _tokens_of(group: Group, members: Sequence[Entry], count: Count) -> int:
-    """Return the tokens of a group if it is shown whole, including stand-ins for missing results."""
-    tokens = members[0].tokens if len(members) == 1 else sum([entry.tokens for entry in members])
-    if group.unanswered:
-        for call, result in zip(group.head.calls, group.results, strict=True):
-            if result is None:
-                tokens += count(stand_in(call.id, call.name))
-    return tokens
+def _stand_in_tokens(group: Group, count: Count) -> int:
+    """Return the tokens of the messages that stand in for a group's missing results."""
+    calls = zip(group.head.calls, group.results, strict=True)
+    return sum([count(stand_in(call.id, call.name)) for call, result in calls if result is None])

@@ -13,13 +13,12 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from functools import cached_property
 from itertools import accumulate, chain, takewhile
 from operator import itemgetter
 
 from ..messages.outcome import FAILED, REJECTED
-from ..view.entry import Entry
 from .always_kept import Stage
 from .draft import Draft
 from .shorter_forms import GONE_WORDS, Form, Forms, leave_out_form
@@ -28,8 +27,6 @@ from .shorter_forms import GONE_WORDS, Form, Forms, leave_out_form
 NEEDED = 30  # worth of a name that is an argument of a call in the view; any other name is worth 1
 AGE = 10  # weight of a loss in the newest group, relative to the oldest group
 TOKENS_A_NAME = 4  # tokens of a model's or a person's text that are worth as much as one name
-CHARS_A_TOKEN = 4  # approximately, in prose
-FULL_WORTH_CHARS = 160  # length at which the words of a result count fully; "pending" has seven characters
 # Price factor of groups in the provider's cache, and the share of the unchanged tokens that counts as cached.
 SEALED, SEALED_SHARE = 8, 0.4
 
@@ -152,13 +149,13 @@ class UniqueTermsLoss(Loss):
         """The names that calls have as arguments."""
         self.weights = _weights(len(view))
         """The weight of each group's loss. The newest group has `AGE` times the weight of the oldest."""
-        self.written_tokens = {position: _written_tokens(view.members[position][0]) for position in offered}
+        self.written_tokens = {position: view.facts[position].written_tokens for position in offered}
         """The estimated tokens of the text of a model or a person in each group of `shown`, by position."""
         self.plain = dict.fromkeys(view.repeated.intersection(offered), 0.0)
         """The share (0 to 1) of the worth of plain words that counts, by position; 0 if a later group repeats them."""
         for position in offered:
             if position not in self.plain:
-                self.plain[position] = _share_of_words(view.members[position])
+                self.plain[position] = view.facts[position].word_share
         self.cached_groups = _count_cached_groups(draft) if stage == Stage.FREE else 0
         """The number of groups at the beginning that are in the provider's cache; their prices are `SEALED` times."""
         self._known: dict[int, tuple[tuple[int, int], int, tuple[float, Form] | None]] = {}
@@ -316,23 +313,6 @@ def _weights(groups: int) -> list[int]:
     """Return the weight of each group's loss, in hundredths, for this number of groups."""
     newest = max(1, groups - 1)
     return [100 + (AGE - 1) * 100 * position // newest for position in range(groups)]
-
-
-def _written_tokens(head: Entry) -> int:
-    """Estimate the number of tokens in the text that a person or the model wrote; 0 for other messages."""
-    if not (head.human or head.role == "assistant"):
-        return 0
-    return sum(head.gist.terms.text_chars) // CHARS_A_TOKEN + head.reasoning.narration_tokens
-
-
-def _share_of_words(members: Sequence[Entry]) -> float:
-    """Return the share (0 to 1) of the worth of plain words that a group's results have; less than 1 if short."""
-    chars = 0
-    for entry in members[1:] or members:
-        chars += sum(entry.gist.terms.text_chars)
-        if chars >= FULL_WORTH_CHARS:
-            return 1.0
-    return chars / FULL_WORTH_CHARS
 
 
 def _count_cached_groups(draft: Draft) -> int:

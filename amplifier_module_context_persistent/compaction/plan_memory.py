@@ -2,7 +2,8 @@
 
 Every fact follows from a message and a cut alone; a cut says which parts of a message's text a view shows. So with an
 empty memory a plan is the same and takes longer. The facts about a message are valid as long as its entry has the same
-terms and tokens; a purge changes these.
+terms and tokens; a purge changes these. The facts about a tool group (`group_facts`) are valid as long as the group has
+the very same entries.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from collections.abc import Callable, Collection, Sequence
 from ..messages.elide import Cut
 from ..messages.terms import Terms
 from ..view.entry import Entry
+from ..view.tool_groups import Group
+from .group_facts import GroupFacts
 from .persons_words import Divided, Told
 
 
@@ -39,12 +42,27 @@ class _Known:
 
 
 class PlanMemory:
-    """A cache of facts about messages, by message id. Messages that are in no log have no id and are not cached."""
+    """A cache of facts about messages and groups, by message id. Messages that are in no log are not cached."""
 
     def __init__(self) -> None:
         self._known: dict[str, _Known] = {}
         self._briefs: dict[str, tuple[tuple[object, ...], str]] = {}
         """The inputs and the shortest text of a gap's marker, by the id of the message after the gap."""
+        self._groups: dict[str, GroupFacts] = {}
+        """The facts about groups, by the id of the group's first message."""
+
+    def facts_of(self, groups: Sequence[Group]) -> list[GroupFacts]:
+        """Return the facts about each group of a view; only those of new and changed groups are found out."""
+        known, found = self._groups, list[GroupFacts]()
+        for group in groups:
+            head_id = group.head.id
+            facts = known.get(head_id)
+            if facts is None or not facts.is_of(group):
+                facts = GroupFacts(group)
+                if head_id:
+                    known[head_id] = facts
+            found.append(facts)
+        return found
 
     def shown(self, entry: Entry, cut: Cut) -> frozenset[str]:
         """Return the names that a message shows with a cut. The answer for the last cut is cached."""
@@ -119,6 +137,7 @@ class PlanMemory:
         """Forget all messages except those with these ids."""
         self._known = {key: known for key, known in self._known.items() if key in ids}
         self._briefs = {key: brief for key, brief in self._briefs.items() if key in ids}
+        self._groups = {key: facts for key, facts in self._groups.items() if key in ids}
 
     def _of(self, entry: Entry) -> _Known:
         known = self._known.get(entry.id)

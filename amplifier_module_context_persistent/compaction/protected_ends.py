@@ -17,6 +17,7 @@ from typing import NamedTuple
 from ..config import Config
 from ..view.entry import Entry, with_changes
 from ..view.tool_groups import tool_groups
+from .group_facts import GroupFacts
 from .groups import stays_anyway
 
 
@@ -45,7 +46,7 @@ def protect(
         return entries
     groups = tool_groups(entries)
     sizes = [sum(map(tokens_of, group.entries())) for group in groups]
-    stays = stays_anyway(groups, preserve_system=config.preserve_system)
+    stays = stays_anyway([GroupFacts(group) for group in groups], preserve_system=config.preserve_system)
     target = int(budget_tokens * config.target_usage)
     room_tokens = min(target // 2, target - fixed_tokens - sum(sizes[position] for position in stays))
     room_messages = sys.maxsize

@@ -58,7 +58,7 @@ def replace_stale_reads(draft: Draft) -> dict[str, str]:
         effects = [(change.position, replaced(change.position, change.number)) for change in hidden]
         text = "\n".join(shown)
         stale = [position for position, lines in effects if _takes_away(lines, shown, text)]
-        must_stay_unaltered = read.position in draft.fixed or draft.view.groups[read.position].pinned
+        must_stay_unaltered = read.position in draft.fixed or draft.view.facts[read.position].is_pinned
         if stale and must_stay_unaltered:
             _put_back(draft, stale)
         elif stale:
