@@ -125,10 +125,11 @@ class Draft:
         A message that is cut, short or without text counts in full, with its current cut.
         """
         head = self.view.groups[position].head
-        chars, size = sum(head.gist.terms.text_chars), self.sizes[position]
-        if head.tokens < LEAST_BODY_TOKENS or head.id in self.cuts or chars == 0:
+        size = self.sizes[position]
+        if head.tokens < LEAST_BODY_TOKENS or head.id in self.cuts:
             return size
-        return size * prose_chars(self.divided(head)) // chars
+        chars = sum(head.gist.terms.text_chars)
+        return size if chars == 0 else size * prose_chars(self.divided(head)) // chars
 
     def divided(self, entry: Entry) -> Sequence[Divided]:
         """Return the texts of a person's message, each divided into prose and pasted bodies."""
@@ -143,7 +144,7 @@ class Draft:
         if cut is None or (cut.then and not cut.shortens and entry.form.offload is None):
             return
         line_tokens = len(cut.then) // CHARS_A_TOKEN
-        self.cuts[entry.id] = replace(cut, then="") if cut.then else cut
+        self.cuts[entry.id] = cut.with_line("") if cut.then else cut
         self.cut_tokens[entry.id] = self.request.so_far.cut_tokens.get(entry.id, entry.tokens) - line_tokens
 
     def fits(self, goal_tokens: int) -> bool:

@@ -85,7 +85,7 @@ def write_inserted(draft: Draft, plan: Plan, older: Mapping[str, str], *, insert
     else:
         inserted = _inserted_message(draft, last, notice, summary)
     marked = {
-        result_id: replace(plan.cuts.get(result_id, WHOLE), then="\n".join(after)) for result_id, after in lines.items()
+        result_id: plan.cuts.get(result_id, WHOLE).with_line("\n".join(after)) for result_id, after in lines.items()
     }
     left_out = replace(plan.left_out, gaps=gaps)
     return replace(plan, left_out=left_out, notice=inserted, cuts={**plan.cuts, **marked})
@@ -145,7 +145,7 @@ def _briefs(draft: Draft, gaps: Sequence[Gap], unmarkable: Set[str]) -> list[str
     found = list[str]()
     for gap in gaps:
         is_after_next_call = gap.before in marked_after_next_call
-        basis = replace(gap, text=""), recall, is_after_next_call
+        basis = gap.messages, gap.after, gap.did, gap.reference, gap.said, recall, is_after_next_call
         write = partial(brief_marker, gap, recall=recall, after_next_call=is_after_next_call)
         found.append("" if gap.before in unmarkable else memory.brief(gap.before, basis, write))
     return found

@@ -78,11 +78,9 @@ class Forms:
                 self.cut[position] = cut
             if shortest_cut is not None:
                 self.shortest_cut[position] = shortest_cut
-        chars = draft.config.truncate_chars
+        self._truncate_chars = chars = draft.config.truncate_chars
         lengths = (chars * 5 // 2, chars, chars // 4 if chars // 4 >= LEAST_SHOWN_CHARS else 0, 0)
         self._lengths = [excerpt_cut(length) for length in dict.fromkeys(lengths)]
-        self._long: dict[int, list[Entry]] = {}
-        """The messages of a group that are long enough for a cut, by position."""
         self._known: dict[int, list[tuple[Entry, list[Form]]]] = {}
         self._pasted: dict[int, list[tuple[Entry, list[Form]]]] = {}
         self._tried: defaultdict[str, set[Cut]] = defaultdict(set)
@@ -237,20 +235,28 @@ class Forms:
         The forms do not depend on the current cuts, so they are found only once.
         """
         if position not in self._known:
-            lengths = self._lengths_of(position)
-            self._known[position] = [(entry, list(_cuts_of(entry, lengths))) for entry in self._long_texts(position)]
+            facts = self._draft.view.facts[position]
+            shortest = self.shortest_cut.get(position)
+            if shortest is not None:
+                self._known[position] = self._forms_of(position, self._lengths_of(position, shortest))
+            elif facts.forms is not None and facts.forms[0] == self._truncate_chars:
+                self._known[position] = facts.forms[1]
+            else:
+                self._known[position] = self._forms_of(position, self._lengths)
+                facts.forms = self._truncate_chars, self._known[position]
         return self._known[position]
 
-    def _lengths_of(self, position: int) -> list[Cut]:
-        """Return the cuts to try on a group's messages, the longest first.
+    def _forms_of(self, position: int, lengths: Sequence[Cut]) -> list[tuple[Entry, list[Form]]]:
+        """Return the messages of a group that may be cut, each with its forms for some cuts."""
+        return [(entry, list(_cuts_of(entry, lengths))) for entry in self._long_texts(position)]
 
-        Results have the usual cuts. If a promise sets a shortest cut, it ends the list.
+    def _lengths_of(self, position: int, shortest: Cut) -> list[Cut]:
+        """Return the cuts to try on a group's messages, the longest first, if a promise sets the shortest one.
+
+        Results have the usual cuts that are longer, too.
         """
         has_results = len(self._draft.view.members[position]) > 1
-        usual = list(self._lengths) if has_results else []
-        shortest = self.shortest_cut.get(position)
-        if not shortest:
-            return usual
+        usual = self._lengths if has_results else []
         return [*(cut for cut in usual if cut.shown_chars > shortest.shown_chars), shortest]
 
     def _long_texts(self, position: int) -> list[Entry]:
@@ -258,12 +264,14 @@ class Forms:
 
         These are results. In a group of one message it is that message, if a promise sets its cut (`shortest_cut`).
         """
-        if position not in self._long:
-            members = self._draft.view.members[position]
-            texts = members if len(members) == 1 and position in self.shortest_cut else members[1:]
-            least = {entry.id: LEAST_SAVED for entry, _ in answers_of_people(self._draft.view.groups[position])}
-            self._long[position] = [e for e in texts if e.id and e.tokens >= least.get(e.id, LEAST_TOKENS)]
-        return self._long[position]
+        facts = self._draft.view.facts[position]
+        if len(facts.members) == 1:
+            return [e for e in facts.members if position in self.shortest_cut and e.id and e.tokens >= LEAST_TOKENS]
+        if facts.long_results is None:
+            least = {entry.id: LEAST_SAVED for entry, _ in answers_of_people(facts.group)}
+            results = facts.members[1:]
+            facts.long_results = [e for e in results if e.id and e.tokens >= least.get(e.id, LEAST_TOKENS)]
+        return facts.long_results
 
     def _smaller(self, position: int, stage: Stage) -> Iterator[Form]:
         """Yield forms that shorten each text of a group by about a quarter, at a `SHORTENING` stage.

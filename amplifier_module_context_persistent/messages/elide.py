@@ -54,6 +54,21 @@ class Cut:
             return ends
         return ends + sum([last - first for _, first, last in self.lines])
 
+    def with_line(self, line: str) -> Cut:
+        """Return the same cut with another line after the text (`then`); "" for none."""
+        return Cut(
+            self.head_chars,
+            self.tail_chars,
+            self.lines,
+            self.instead,
+            line,
+            self.whole_words,
+            self.brief,
+            self.whole_characters,
+            self.excerpt,
+            self.no_recall,
+        )
+
     def to_record(self) -> list[Any]:
         """Return the cut as a plan's record stores it: the numbers, and an object if more than these is set."""
         more: dict[str, Any] = {}
