@@ -284,7 +284,7 @@ class Draft:
         cuts = [self.cuts.get(entry.id) for entry in facts.members]
         if not any(cuts):
             return facts.names
-        return facts.names_with(cuts, self._names_of)
+        return facts.names_with(cuts, self.names_of)
 
     def shown_names(self, position: int) -> Collection[str]:
         """Return the terms that a group shows, each once, as a collection that need not be a set.
@@ -292,9 +292,9 @@ class Draft:
         For a group of one uncut message it is faster than `shown_terms`.
         """
         members = self.view.members[position]
-        return self._names_of(members[0]) if len(members) == 1 else self.shown_terms(position)
+        return self.names_of(members[0]) if len(members) == 1 else self.shown_terms(position)
 
-    def _names_of(self, entry: Entry) -> Collection[str]:
+    def names_of(self, entry: Entry) -> Collection[str]:
         """Return the terms that a message shows, each once, as a collection that need not be a set."""
         return self.terms_of(entry) if entry.id in self.cuts else entry.gist.terms.names
 

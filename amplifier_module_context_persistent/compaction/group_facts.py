@@ -39,6 +39,8 @@ class GroupFacts:
     __slots__ = (
         "_names",
         "_shown",
+        "answered",
+        "checksums",
         "forms",
         "group",
         "hook",
@@ -77,6 +79,14 @@ class GroupFacts:
         last = self.members[-1]
         self.takes_line = len(self.members) > 1 and last.id != "" and last.gist.terms.text_chars != ()
         """Whether the group ends with a result to whose text a line can be added."""
+        self.answered = [
+            (number, use, result)
+            for number, (use, result) in enumerate(zip(head.gist.uses, group.results, strict=False))
+            if result is not None
+        ]
+        """The calls that have a result: the index of each among the calls of its message, its use, and its result."""
+        self.checksums = tuple([entry.gist.terms.checksum for entry in self.members[1:]])
+        """The checksum of each result's text (`Terms.checksum`)."""
         self.quote_tokens = estimated_tokens(group)
         """The estimated tokens of the quotes that the group has if it is left out."""
         self.written_tokens = _written_tokens(head)
@@ -94,9 +104,10 @@ class GroupFacts:
     def is_of(self, group: Group) -> bool:
         """Return whether these are the facts about a group: it has the very same entries, in the same places."""
         known = self.group
-        if known.head is not group.head or len(known.results) != len(group.results):
+        if known.head is not group.head:
             return False
-        return all(map(is_, known.results, group.results))
+        # The same head has the same calls, and a result, or None, for each of them.
+        return not group.results or all(map(is_, known.results, group.results))
 
     @property
     def names(self) -> frozenset[str]:

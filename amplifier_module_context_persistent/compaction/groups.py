@@ -103,25 +103,24 @@ class Groups:
     def calls(self, *kinds: str) -> Iterator[AnsweredCall]:
         """Yield the calls of tools of some kinds that have results."""
         for position in self.calling:
-            group = self.groups[position]
-            for number, (use, result) in enumerate(zip(group.head.gist.uses, group.results, strict=False)):
-                if use.kind in kinds and result is not None:
+            for number, use, result in self.facts[position].answered:
+                if use.kind in kinds:
                     yield AnsweredCall(position, number, use, result)
 
     @cached_property
     def repeated(self) -> frozenset[int]:
         """The positions of groups whose calls were made again later and had the same results."""
         found, later = set[int](), set[tuple[object, ...]]()
-        answered = [position for position in self.calling if len(self.members[position]) > 1]
-        first_results = Counter([self.members[position][1].gist.terms.checksum for position in answered])
+        answered = [position for position in self.calling if self.facts[position].checksums]
+        first_results = Counter([self.facts[position].checksums[0] for position in answered])
         for position in reversed(answered):
-            head, *results = self.members[position]
-            if first_results[results[0].gist.terms.checksum] == 1:
+            said = self.facts[position].checksums
+            if first_results[said[0]] == 1:
                 continue  # no other group begins with this result, which is the most frequent case
-            said = [result.gist.terms.checksum for result in results]
-            if not all(said) or len(said) != len(head.calls):
+            calls = self.groups[position].head.calls
+            if not all(said) or len(said) != len(calls):
                 continue
-            key = (*[call.asks for call in head.calls], *said)
+            key = (*[call.asks for call in calls], *said)
             if key in later:
                 found.add(position)
             later.add(key)

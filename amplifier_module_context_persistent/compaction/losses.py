@@ -238,7 +238,7 @@ class UniqueTermsLoss(Loss):
         if not self.forms.may_leave_out(position, self.stage):
             return None
         form = leave_out_form(freed)
-        return self._price_outside_cache(position, form, only), form
+        return (self._words(position, form) + self._worth(only)) * self.weights[position] / form.saved, form
 
     def _only(self, position: int) -> frozenset[str]:
         """Return the names that only this group shows."""
@@ -279,7 +279,7 @@ class UniqueTermsLoss(Loss):
             return lost
         for other in draft.view.members[position]:
             if other is not entry:
-                lost = lost - draft.terms_of(other)
+                lost = lost.difference(draft.names_of(other))
         return lost
 
     def update_after(self, position: int) -> Iterable[int]:

@@ -139,7 +139,7 @@ def _plan_of(draft: Draft, kept_entries: Sequence[Entry], making: Making) -> Pla
         upto=next((entry.id for entry in reversed(request.entries) if entry.id), ""),
         keep=keep,
         silent=request.so_far.plan.silent.intersection(keep),
-        closed=closed_calls(draft.view.groups, draft.kept),
+        closed=closed_calls(draft.view.groups, draft.kept) if draft.view.has_unanswered else {},
         media=media_left_out(kept_entries),
         left_out=LeftOut(request.history.left_out + len(request.entries) - len(kept_entries)),
         making=making,
