@@ -219,9 +219,8 @@ def start_of_turn(draft: Draft) -> Iterator[Hold]:
 
 def list_of_what_to_do(draft: Draft) -> Iterator[Hold]:
     """Hold the group with the newest to-do list."""
-    groups = draft.view.groups
     for position in reversed(draft.view.calling):
-        if any(use.kind == TODO for use in groups[position].head.gist.uses):
+        if TODO in draft.view.facts[position].kinds:
             yield Hold(position, Stage.HELD)
             return
 

@@ -47,6 +47,7 @@ class GroupFacts:
         "is_person",
         "is_pinned",
         "is_unanswered",
+        "kinds",
         "long_results",
         "members",
         "quote_tokens",
@@ -85,6 +86,8 @@ class GroupFacts:
             if result is not None
         ]
         """The calls that have a result: the index of each among the calls of its message, its use, and its result."""
+        self.kinds = frozenset([use.kind for use in head.gist.uses])
+        """The kinds of the tools that the group calls (`ToolUse.kind`)."""
         self.checksums = tuple([entry.gist.terms.checksum for entry in self.members[1:]])
         """The checksum of each result's text (`Terms.checksum`)."""
         self.quote_tokens = estimated_tokens(group)

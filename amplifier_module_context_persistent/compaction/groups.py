@@ -103,7 +103,10 @@ class Groups:
     def calls(self, *kinds: str) -> Iterator[AnsweredCall]:
         """Yield the calls of tools of some kinds that have results."""
         for position in self.calling:
-            for number, use, result in self.facts[position].answered:
+            facts = self.facts[position]
+            if facts.kinds.isdisjoint(kinds):
+                continue
+            for number, use, result in facts.answered:
                 if use.kind in kinds:
                     yield AnsweredCall(position, number, use, result)
 

@@ -21,7 +21,18 @@ from .persons_words import Divided, Told
 class _Known:
     """The facts about one message."""
 
-    __slots__ = ("answer_cuts", "bodies", "counted", "divided", "lines", "shown", "terms", "tokens", "told")
+    __slots__ = (
+        "answer_cuts",
+        "bodies",
+        "counted",
+        "divided",
+        "lines",
+        "repeated_in_vain",
+        "shown",
+        "terms",
+        "tokens",
+        "told",
+    )
 
     def __init__(self, terms: Terms, tokens: int) -> None:
         self.terms, self.tokens = terms, tokens
@@ -37,6 +48,8 @@ class _Known:
         """The prominent lines of a person's message; None if not known yet."""
         self.lines: frozenset[str] | None = None
         """The lines of a person's message; None if not known yet."""
+        self.repeated_in_vain: frozenset[str] | None = None
+        """The lines that newer messages repeated when a cut to the other lines saved too little; None if none did."""
         self.answer_cuts: dict[int, Cut] = {}
         """The cuts of a model's answer that were asked for, by the number of characters that they keep."""
 
@@ -112,6 +125,17 @@ class PlanMemory:
         if known.lines is None:
             known.lines = find()
         return known.lines
+
+    def repeated_in_vain(self, entry: Entry) -> frozenset[str] | None:
+        """Return the repeated lines with which the last cut of a person's message saved too little; None without one.
+
+        The cut follows from the message and these lines, so with the same lines it saves too little again.
+        """
+        return self._of(entry).repeated_in_vain
+
+    def remember_in_vain(self, entry: Entry, repeated: frozenset[str]) -> None:
+        """Store the lines that newer messages repeat, and with which a cut of a person's message saves too little."""
+        self._of(entry).repeated_in_vain = repeated
 
     def answer_cut(self, entry: Entry, keep_chars: int, find: Callable[[], Cut]) -> Cut:
         """Return the cut that keeps this many characters of a model's answer; `find` is called only if not cached."""

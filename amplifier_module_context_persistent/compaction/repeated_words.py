@@ -31,11 +31,14 @@ def shorten_repeated(draft: Draft) -> None:
             continue
         lines = memory.lines(entry, partial(_lines_of, draft, entry))
         is_task = position == draft.view.first_person
-        if not is_task and position not in draft.fixed and not newer.isdisjoint(lines):
-            draft.cut(position, entry, cut_of_repeated(draft.message_of(entry), newer))
+        repeated = lines & newer
+        may_be_cut = repeated and not is_task and position not in draft.fixed
+        if may_be_cut and memory.repeated_in_vain(entry) != repeated:
+            draft.cut(position, entry, cut_of_repeated(draft.message_of(entry), repeated))
             if entry.tokens - draft.tokens_of(entry) >= LEAST_SAVED:
                 continue
             draft.show_whole(position, entry)
+            memory.remember_in_vain(entry, repeated)
         newer |= lines
 
 

@@ -9,6 +9,7 @@ which forms a group has at a stage. Tokens are estimated here; the final view is
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -143,9 +144,10 @@ class Forms:
         if known is None and not tried and not less and least_saved <= MARKER_TOKENS:
             return forms  # each form already saves at least `MARKER_TOKENS`
         found = []
+        shown_chars = math.inf if known is None else known.shown_chars
         for form in forms:
             cut, saved = form.cut, form.saved - less
-            if saved >= least_saved and cut not in tried and (known is None or cut.shown_chars < known.shown_chars):
+            if saved >= least_saved and cut not in tried and cut.shown_chars < shown_chars:
                 found.append(Form(entry, cut, saved, form.word_loss))
         return found
 
@@ -176,6 +178,8 @@ class Forms:
             is_cut_now = entry.id in draft.cuts
             if is_cut_now:
                 unique &= draft.terms_of(entry)
+            if not is_worth(tokens_now - MARKER_TOKENS, GONE_WORDS):
+                continue  # even a cut to lines of no length would be dearer
             all_chars = max(1, sum(entry.gist.terms.text_chars))
             lines_before = set[Place]()
             for word_loss, terms in enumerate((unique, unique & needed), start=GONE_WORDS):

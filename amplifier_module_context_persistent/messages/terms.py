@@ -138,13 +138,11 @@ class Terms:
 def _within(places: Iterable[Place], lines: tuple[Place, ...]) -> list[Place]:
     """Return the places that are within one of the lines, which are sorted.
 
-    Places and lines are walked once, in order, because a plan asks this about many places.
+    The lines are few and the places many, so each place looks for its line, and the places are not sorted.
     """
     within = list[Place]()
-    after = 0  # the position of the first line that begins after the place
-    for place in sorted(places):
-        while after < len(lines) and lines[after] <= place:
-            after += 1
+    for place in places:
+        after = bisect_right(lines, place)  # the position of the first line that begins after the place
         number, start, end = place
         if after > 0:
             line_number, _, line_end = lines[after - 1]

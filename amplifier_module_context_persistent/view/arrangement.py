@@ -187,16 +187,17 @@ class Arranger:
         first_new = len(self.items)
         native, inserted = self._places(groups) if not self.entries else (-1, {})
         renamed = unique_call_ids(groups, self.call_ids, self.how.wire)
+        wants_user, stores_lines = self._wants_user, self.how.wire.stored_lines
         for position, group in enumerate(groups):
             head = group.head
             if position == native and self.how.plan.native is not None:
                 self._insert_native(self.how.plan.native, head)
             elif position in inserted:
                 self._insert_text(inserted[position])
-            elif line := self._line_before(head):
+            elif stores_lines and (line := self._line_before(head)):
                 self.items.append(self._line(line))
                 self.answered = True  # a user message follows the answer
-            elif self._wants_user and needs_user_before(self.previous, head, answered=self.answered):
+            elif wants_user and needs_user_before(self.previous, head, answered=self.answered):
                 self._insert_text(CONTINUED)
             if head.calls:
                 self._add_calls(group, renamed)
@@ -264,9 +265,12 @@ class Arranger:
         return self.previous is not None and self.previous.role == "assistant" and not self.answered
 
     def _line_before(self, head: Entry) -> str:
-        """Return the `[continued]` line to show before a message, or "" if none is stored and the rules need none."""
+        """Return the `[continued]` line to show before a message, or "" if none is stored and the rules need none.
+
+        Only for a reader whose views repeat stored lines (`WireRules.stored_lines`).
+        """
         wire = self.how.wire
-        if not wire.stored_lines or not self._ends_with_answer:
+        if not self._ends_with_answer:
             return ""
         if wire.line_between and head.role == "assistant":
             return head.origin.line_before or CONTINUED
