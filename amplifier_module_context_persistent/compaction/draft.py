@@ -71,6 +71,8 @@ class Draft:
         self.cuts: dict[str, Cut] = {}
         self.cut_tokens: dict[str, int] = {}
         """The tokens of each cut message, its thinking included, by message id."""
+        self._ever_cut = set[int]()
+        """The positions of the groups with a message that is cut now, or was cut before in this draft."""
         self.sizes = list(view.tokens)
         """The tokens of each group with its current cuts."""
         cut_before = request.so_far.plan.cuts
@@ -78,6 +80,7 @@ class Draft:
             for entry in members:
                 if entry.id in cut_before or entry.form.offload is not None:
                     self._cut_as_before(entry)
+                    self._ever_cut.add(position)
                 if entry.id in self.cuts or entry.id in self.silent:
                     self.sizes[position] += self.tokens_of(entry) - entry.tokens
         self.unmovable_tokens = self.fixed_tokens + sum([self.sizes[position] for position in self._unmovable()])
@@ -281,18 +284,10 @@ class Draft:
     def shown_terms(self, position: int) -> frozenset[str]:
         """Return the set of terms that a group shows with its current cuts."""
         facts = self.view.facts[position]
-        cuts = [self.cuts.get(entry.id) for entry in facts.members]
-        if not any(cuts):
+        if position not in self._ever_cut:
             return facts.names
+        cuts = [self.cuts.get(entry.id) for entry in facts.members]
         return facts.names_with(cuts, self.names_of)
-
-    def shown_names(self, position: int) -> Collection[str]:
-        """Return the terms that a group shows, each once, as a collection that need not be a set.
-
-        For a group of one uncut message it is faster than `shown_terms`.
-        """
-        members = self.view.members[position]
-        return self.names_of(members[0]) if len(members) == 1 else self.shown_terms(position)
 
     def names_of(self, entry: Entry) -> Collection[str]:
         """Return the terms that a message shows, each once, as a collection that need not be a set."""
@@ -311,6 +306,7 @@ class Draft:
         return known[1]
 
     def _set_cut(self, position: int, entry: Entry, cut: Cut | None, tokens: int) -> None:
+        self._ever_cut.add(position)
         freed = self.cut_tokens.get(entry.id, entry.tokens) - tokens
         self.sizes[position] -= freed
         self.total_tokens -= freed * self.kept[position]

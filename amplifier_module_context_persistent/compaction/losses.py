@@ -140,7 +140,7 @@ class UniqueTermsLoss(Loss):
         view, offered = draft.view, forms.offered(stage)
         self.shown = {position: draft.shown_terms(position) for position in offered}
         """The names that each group with forms at this stage shows, by position."""
-        others = [draft.shown_names(position) for position in draft.kept_positions() if position not in self.shown]
+        others = [draft.shown_terms(position) for position in draft.kept_positions() if position not in self.shown]
         self.counts = Counter(chain(*self.shown.values(), *others))
         """The number of kept groups that show a name, by name."""
         self.unique = {name for name, groups in self.counts.items() if groups == 1}

@@ -212,6 +212,8 @@ def _with_texts(draft: Draft, gaps: Sequence[Gap], briefs: Sequence[str], room_t
         gap = gaps[at]
         if not texts[at] or (room_tokens < 0 and not gap.text):
             continue
+        if gap.text == texts[at]:
+            continue  # the marker stays brief, which is frequent
         longer = gap.text or long_marker(gap, recall=recall, after_next_call=gap.before in marked_after_next_call)
         more_tokens = cost_of(longer) - cost_of(texts[at])
         if more_tokens <= room_tokens:
