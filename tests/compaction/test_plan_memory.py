@@ -1,16 +1,25 @@
 """What plans remember of messages from one plan to the next."""
 
-from collections.abc import Sequence
+import asyncio
+import shutil
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
+
+import pytest
 
 from amplifier_module_context_persistent.compaction.persons_words import Divided, Told, divided, told_lines
 from amplifier_module_context_persistent.compaction.plan_memory import PlanMemory
+from amplifier_module_context_persistent.compaction.plan_request import PlanRequest
+from amplifier_module_context_persistent.compaction.planner import Compaction
 from amplifier_module_context_persistent.messages.elide import excerpt_cut
 from amplifier_module_context_persistent.messages.message import Message
 from amplifier_module_context_persistent.view.entry import Entry, classify
 from amplifier_module_context_persistent.window import window_plans
 from tests.support.counters import count
+from tests.support.played_sessions import Session
+from tests.support.purges import purged, redact
 from tests.support.sweeps import proof
 from tests.support.windows import Desk
 
@@ -94,25 +103,120 @@ def test_what_no_view_shows_any_more_is_forgotten() -> None:
     assert memory.counted(entry, cut) is None
 
 
-@proof
-def test_a_plan_is_the_same_with_and_without_a_memory(monkeypatch: Any) -> None:
-    """Every plan of a session is made twice, the second time as if no plan had been made before."""
-    made: list[bool] = []
+@pytest.fixture
+def made(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+    """Whether each plan is the same as if no plan had been made before: each is made twice, once with no memory."""
+    found: list[bool] = []
     compact = window_plans.compact
 
-    def twice(request: Any) -> Any:
+    def twice(request: PlanRequest) -> Compaction:
         anew = compact(replace(request, so_far=replace(request.so_far, memory=PlanMemory())))
-        found = compact(request)
-        made.append((found.plan, found.cut_tokens) == (anew.plan, anew.cut_tokens))
-        return found
+        plan = compact(request)
+        found.append(_facts_of(plan) == _facts_of(anew))
+        return plan
 
     monkeypatch.setattr(window_plans, "compact", twice)
+    return found
+
+
+def _facts_of(made: Compaction) -> tuple[Any, ...]:
+    return made.plan, made.cut_tokens, made.arrangement.items
+
+
+@proof
+def test_a_plan_is_the_same_with_and_without_a_memory(made: list[bool]) -> None:
+    """Every plan of a session is made twice, the second time as if no plan had been made before."""
     desk = Desk()
     for messages in (_turn(number) for number in range(60)):
         for message in messages:
             desk.add(message)
         desk.ask(12_000)
     assert len(made) > 3
+    assert all(made)
+
+
+async def late_result(session: Session, ids: list[str]) -> None:
+    """A call waits for its result while plans are made, and then has it."""
+    call = {"id": "late", "tool": "bash", "arguments": {"command": "make slow.py"}}
+    await session.add({"role": "assistant", "content": "I start it.", "tool_calls": [call]})
+    await session.add({"role": "user", "content": "What else is to be done in part_3.py?"})
+    await play(session, range(100, 110))
+    await session.add({"role": "tool", "tool_call_id": "late", "content": RESULT})
+
+
+async def pin(session: Session, ids: list[str]) -> None:
+    await session.manager.pin(ids[2])
+
+
+async def take_pin_back(session: Session, ids: list[str]) -> None:
+    await session.manager.pin(ids[2])
+    await play(session, range(100, 106))
+    await session.manager.pin(ids[2], pinned=False)
+
+
+async def hide(session: Session, ids: list[str]) -> None:
+    await session.manager.hide(ids[-8])
+
+
+async def rewind(session: Session, ids: list[str]) -> None:
+    await session.manager.rewind(ids[-6])
+
+
+async def redact_all(session: Session, ids: list[str]) -> None:
+    """A purge changes the log of a session that goes on: another process finds the new file."""
+    assert session.path is not None
+    await session.manager.close()
+    purged(str(session.path), redact("module[0-9]"))
+    session.start()
+
+
+async def other_options(session: Session, ids: list[str]) -> None:
+    session.config |= {"truncate_chars": 60, "protect_last": 4, "late_system": "system"}
+    await session.restart()
+
+
+async def fork(session: Session, ids: list[str]) -> None:
+    assert session.path is not None
+    await session.manager.close()
+    copied = session.path.with_name("fork.jsonl")
+    shutil.copyfile(session.path, copied)
+    session.path = copied
+    session.start()
+
+
+async def resume(session: Session, ids: list[str]) -> None:
+    await session.restart()
+
+
+async def play(session: Session, numbers: range) -> None:
+    """Play turns, with a request after each."""
+    for number in numbers:
+        await session.add(*_turn(number))
+        await session.request()
+
+
+EVENTS = (late_result, pin, take_pin_back, hide, rewind, redact_all, other_options, fork, resume)
+
+
+@proof(quick=2)
+@pytest.mark.parametrize("event", EVENTS, ids=lambda event: event.__name__)
+def test_plans_are_the_same_without_a_memory_whatever_happens(
+    made: list[bool], tmp_path: Path, event: Callable[[Session, list[str]], Awaitable[None]]
+) -> None:
+    """What plans remember is forgotten or still right when a message changes under its id."""
+
+    async def session_with_event() -> int:
+        session = Session(tmp_path / "s.jsonl", max_tokens=9_000)
+        await play(session, range(24))
+        before = len(made)
+        history = await session.manager.get_messages()
+        await event(session, [message["metadata"]["message_id"] for message in history])
+        await play(session, range(30, 48))
+        await session.manager.close()
+        return before
+
+    before = asyncio.run(session_with_event())
+    assert len(made) > before + 2 > 3
     assert all(made)
 
 

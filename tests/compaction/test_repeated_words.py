@@ -1,8 +1,14 @@
 """People's messages that repeat each other: only the newest copy stays whole."""
 
+import pytest
+
+from amplifier_module_context_persistent.compaction.draft import Draft
+from amplifier_module_context_persistent.compaction.plan_memory import PlanMemory
+from amplifier_module_context_persistent.compaction.plan_request import ViewSoFar
 from amplifier_module_context_persistent.compaction.planner import compact
 from amplifier_module_context_persistent.compaction.repeated_words import shorten_repeated
-from amplifier_module_context_persistent.view.entry import classify
+from amplifier_module_context_persistent.messages.elide import Cut
+from amplifier_module_context_persistent.view.entry import Entry, classify
 from amplifier_module_context_persistent.view.render import shorten
 from tests.support.drafts import check_total, count, draft_of, history, request_of
 from tests.support.messages import Message
@@ -44,3 +50,40 @@ def test_the_task_and_texts_of_their_own_stay_as_they_are() -> None:
     shorten_repeated(made)
     check_total(made)
     assert set(made.cuts) == {"m2"}
+
+
+def test_a_cut_that_saves_too_little_is_tried_again_if_newer_messages_repeat_other_lines(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """With the same lines the next plan does not try it; with more of them, or another text, it does."""
+    tried: list[str] = []
+    cut = Draft.cut
+
+    def recorded(draft: Draft, position: int, entry: Entry, how: Cut) -> None:
+        tried.append(entry.id)
+        cut(draft, position, entry, how)
+
+    monkeypatch.setattr(Draft, "cut", recorded)
+    own = SKILL.replace("reviewer", "author")
+    memory = PlanMemory()
+
+    known: dict[tuple[int, str], Entry] = {}
+
+    def cuts(*texts: str) -> set[str]:
+        messages = sent_again(*texts)
+        for at, message in enumerate(messages):  # a message that has not changed has the same entry
+            known.setdefault((at, str(message["content"])), classify(at, message, count))
+        entries = [known[at, str(message["content"])] for at, message in enumerate(messages)]
+        anew = draft_of(messages, 4_000)
+        shorten_repeated(anew)
+        tried.clear()
+        made = draft_of(messages, 4_000, entries=entries, so_far=ViewSoFar(memory=memory))
+        shorten_repeated(made)
+        assert (made.cuts, made.cut_tokens, made.sizes) == (anew.cuts, anew.cut_tokens, anew.sizes)
+        return set(made.cuts)
+
+    few = f"{SKILL[:700]}\n{own}"
+    assert (cuts(few, SKILL), tried) == (set(), ["m2"])
+    assert (cuts(few, SKILL), tried) == (set(), [])
+    assert (cuts(few, f"{SKILL}\n{own}"), tried) == ({"m2"}, ["m2"])
+    assert (cuts(f"{SKILL[:700]}\n{own[:900]}\nand no more", SKILL), tried) == (set(), ["m2"])
