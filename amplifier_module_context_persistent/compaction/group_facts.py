@@ -14,15 +14,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from operator import is_
-from typing import TYPE_CHECKING
 
 from ..messages.elide import Cut
 from ..view.entry import Entry
 from ..view.tool_groups import Group
+from .form import Form
 from .quotes import estimated_tokens
-
-if TYPE_CHECKING:
-    from .shorter_forms import Form
 
 CHARS_A_TOKEN = 4  # approximately, in prose
 # Measured beside other values: docs/experiments.md ("What loses least").

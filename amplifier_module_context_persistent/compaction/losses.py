@@ -21,7 +21,8 @@ from operator import itemgetter
 from ..messages.outcome import FAILED, REJECTED
 from .always_kept import Stage
 from .draft import Draft
-from .shorter_forms import GONE_WORDS, Form, Forms, leave_out_form
+from .form import Form
+from .shorter_forms import GONE_WORDS, Forms, leave_out_form
 
 # Measured beside other values: docs/experiments.md ("What loses least", "What calls wrote", `SEALED_SHARE`).
 NEEDED = 30  # worth of a name that is an argument of a call in the view; any other name is worth 1

@@ -15,13 +15,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import chain
-from typing import NamedTuple
 
 from ..messages.elide import LEAST_SHOWN_CHARS, Cut, excerpt_cut
 from ..messages.terms import Place
 from ..view.entry import Entry
 from .always_kept import FIRST_SHARE, LEAST_SAVED, Promise, Stage
 from .draft import LEAST_BODY_TOKENS, MARKER_TOKENS, Draft
+from .form import Form
 from .persons_words import bodies_cuts
 from .quotes import answers_of_people
 
@@ -30,20 +30,6 @@ BODY_CHARS = 1_000  # that the first cut keeps of a pasted body: a page of a log
 LEAST_TOKENS = 2 * MARKER_TOKENS  # of a text that is worth a cut
 LEAST_ELIDED_CHARS = 400  # of a result of which nothing may be shown; of a shorter one a marker saves little
 SMALLER = 0.75  # the share that stays of a text that is shortened because it is among the largest
-
-
-class Form(NamedTuple):
-    """One way to show less of a group."""
-
-    entry: Entry | None
-    """The message that is cut; None if the form leaves the whole group out."""
-    cut: Cut
-    saved: int
-    """The estimated number of tokens that the form frees."""
-    word_loss: float
-    """The loss of ordinary words (words that are not terms). It is larger if fewer of them stay."""
-
-
 GONE, GONE_WORDS = Cut(0, 0), 3
 
 

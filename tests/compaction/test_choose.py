@@ -18,8 +18,9 @@ from hypothesis import strategies as st
 from amplifier_module_context_persistent.compaction.always_kept import PROMISES, Stage
 from amplifier_module_context_persistent.compaction.choose import LEAST_USED, choose, use_room
 from amplifier_module_context_persistent.compaction.draft import GAP_TOKENS, Draft
+from amplifier_module_context_persistent.compaction.form import Form
 from amplifier_module_context_persistent.compaction.losses import LargestTextLoss, Loss, UniqueTermsLoss
-from amplifier_module_context_persistent.compaction.shorter_forms import Form, Forms
+from amplifier_module_context_persistent.compaction.shorter_forms import Forms
 from amplifier_module_context_persistent.messages.elide import LEAST_SHOWN_CHARS, Cut, excerpt_cut
 from amplifier_module_context_persistent.messages.terms import terms_of
 from amplifier_module_context_persistent.view.entry import classify

@@ -8,10 +8,11 @@ import pytest
 
 from amplifier_module_context_persistent.compaction.always_kept import PROMISES, Stage
 from amplifier_module_context_persistent.compaction.draft import Draft
+from amplifier_module_context_persistent.compaction.form import Form
 from amplifier_module_context_persistent.compaction.group_facts import GroupFacts
 from amplifier_module_context_persistent.compaction.plan_memory import PlanMemory
 from amplifier_module_context_persistent.compaction.plan_request import ViewSoFar
-from amplifier_module_context_persistent.compaction.shorter_forms import Form, Forms
+from amplifier_module_context_persistent.compaction.shorter_forms import Forms
 from amplifier_module_context_persistent.messages.elide import excerpt_cut
 from amplifier_module_context_persistent.messages.message import Message
 from amplifier_module_context_persistent.view.entry import Entry, classify, with_changes
