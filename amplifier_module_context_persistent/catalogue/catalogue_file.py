@@ -79,7 +79,7 @@ FIGURE_TABLES = MappingProxyType(
 )
 """The tables of figures, each with its columns after the session. Rows keep the order of insertion."""
 FILTER_TABLES = tuple(f"filters_{part}" for part in range(PARTS))
-"""The tables of block filters, one for each part, since a search reads few. `word_blocks` explains the ids."""
+"""The tables of block filters: one for each part, because a search reads few parts. `word_blocks` explains the ids."""
 RANKED_TABLES = ("ranked_messages", "ranked_terms")
 """The tables of ranked segments: columns of messages and buckets of terms. `ranked_words` explains the ids."""
 _TABLES = (

@@ -343,9 +343,11 @@ class MessagePass:
         """
         begins_turn = not turn.messages or (is_persons and not turn.has_person)
         if begins_turn:
-            turn.copy_id, turn.is_answered = copy_id(message), False
+            turn.copy_id = copy_id(message)
+            turn.is_answered = False
         elif turn.copy_id and not turn.is_answered and message.get("role") == "assistant":
-            turn.copy_id, turn.is_answered = f"{turn.copy_id} {copy_id(message)}", True
+            turn.copy_id = f"{turn.copy_id} {copy_id(message)}"
+            turn.is_answered = True
 
     def _take_calls(self, message: Message, position: int, tokens: int, us: int | None) -> None:
         """Add a message's calls, or the result that the message is. A result answers the last open call with its id."""

@@ -95,14 +95,17 @@ def keep_figures_in_database(log: Log, counter: TokenCounter) -> None:
         logger.debug("%s: what it adds up to is not kept: %s", location, error)
 
 
-def _told(added: FigureRows) -> bytes:
+def _told(figures: FigureRows) -> bytes:
     """Encode figures.
 
     Raises:
         TypeError: a number is larger than 64 bits.
     """
-    rows = {table: [row for name, row in added.rows if name == table] for table in TABLES}
-    return zlib.compress(orjson.dumps({"is_fork": added.is_fork, "rows": rows}), 1)
+    rows_by_table: dict[str, list[object]] = {table: [] for table in TABLES}
+    for table, row in figures.rows:
+        if table in rows_by_table:
+            rows_by_table[table].append(row)
+    return zlib.compress(orjson.dumps({"is_fork": figures.is_fork, "rows": rows_by_table}), 1)
 
 
 def _read(stored: bytes) -> FigureRows | None:

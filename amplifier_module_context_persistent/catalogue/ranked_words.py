@@ -184,7 +184,7 @@ class StoredSegments:
         """The segment's number in answers, the session's mark and the segment's number in the session, by the lower
         bits of the ids of the segment's rows."""
         self._bits: dict[int, int] = {}
-        """These bits, by number in answers."""
+        """The lower bits of the ids of a segment's rows, by the segment's number in answers."""
         self._counts = [0 for _ in LEVELS]
         """The number of segments of each level."""
         for words, first in sessions:
@@ -279,11 +279,10 @@ def check_unchanged(connection: sqlite3.Connection, expected: Mapping[str, Ranke
     Raises:
         CatalogueError: another process changed them meanwhile.
     """
-    now = ranked_words(connection)
+    present_words = ranked_words(connection)
     for name, words in expected.items():
-        known = now.get(name)
-        kept = known.segments[: len(words.segments)] if known is not None else ()
-        if known is None or known.mark != words.mark or kept != words.segments:
+        present = present_words.get(name)
+        if present is None or present.mark != words.mark or present.segments[: len(words.segments)] != words.segments:
             raise CatalogueError(f"{name}: its ranked words were changed meanwhile")
 
 

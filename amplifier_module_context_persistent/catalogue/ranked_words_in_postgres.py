@@ -137,9 +137,11 @@ class ServerWords:
         self._server = server
         self._logs = [log for log, _ in logs]
         self._first = {log.key.log_id: first for log, first in logs}
-        self._log_of = {
-            first + chunk: (log.key.log_id, chunk) for log, first in logs for chunk in range(segments_of(log.messages))
-        }
+        self._log_of: dict[int, tuple[int | str, int]] = {}
+        """The id of the log and the number of its chunk, by the number of the segment."""
+        for log, first in logs:
+            for chunk in range(segments_of(log.messages)):
+                self._log_of[first + chunk] = log.key.log_id, chunk
         self._met: dict[tuple[int, int], tuple[int, int]] = {}
         """Offset and time of found messages, by segment and number."""
 
@@ -150,10 +152,14 @@ class ServerWords:
 
     def postings(self, key: int, among: Collection[int] | None) -> Iterator[tuple[int, Postings]]:
         """Yield the postings of a term, each with the number of its segment. `among` limits the segments."""
-        chunks = [self._log_of[number] for number in among if number in self._log_of] if among is not None else None
+        chunks = None
+        if among is not None:
+            chunks = [self._log_of[segment] for segment in among if segment in self._log_of]
         rows = self._server.messages(self._logs, _signed(key), chunks)
         for (log_id, chunk), messages in groupby(rows, lambda row: (row[0], row[1] // CHUNK)):
-            segment, numbers, weights = self._first[log_id] + chunk, list[int](), bytearray()
+            segment = self._first[log_id] + chunk
+            numbers = list[int]()
+            weights = bytearray()
             for _, number, offset, seconds, weight in messages:
                 numbers.append(number % CHUNK)
                 weights.append(weight)

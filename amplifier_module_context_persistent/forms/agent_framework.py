@@ -122,18 +122,22 @@ def _arguments(content: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _content_of(contents: Sequence[Mapping[str, Any]]) -> Any:
+    """Return the contents of a message as blocks; a single text as a string."""
     blocks: list[Message] = []
     for content in contents:
         kind = text(content.get("type"))
         if kind == "text":
             blocks.append(text_block(text(content.get("text"))))
         elif kind in ("data", "uri"):
-            family = text(content.get("media_type")).partition("/")[0]
-            made = family if family in ("image", "audio", "video") else "document"
-            blocks.append(medium(made, source_from_url(text(content.get("uri")))))
+            family, _, _ = text(content.get("media_type")).partition("/")
+            if family not in ("image", "audio", "video"):
+                family = "document"
+            blocks.append(medium(family, source_from_url(text(content.get("uri")))))
         else:
             blocks.append(text_block(f"[{kind or 'content'}]"))
-    return blocks[0]["text"] if len(blocks) == 1 and blocks[0]["type"] == "text" else blocks
+    if len(blocks) == 1 and blocks[0]["type"] == "text":
+        return blocks[0]["text"]
+    return blocks
 
 
 def _written(message: Message) -> dict[str, Any]:

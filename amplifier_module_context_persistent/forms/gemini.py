@@ -102,19 +102,21 @@ def read_response(response: Mapping[str, Any]) -> list[Message]:
         RecordError: the response has no candidate, for example because the prompt was blocked.
     """
     candidates = response.get("candidates")
-    first = mapping(candidates[0]) if isinstance(candidates, list) and candidates else {}
-    if not first:
+    candidate: Mapping[str, Any] = {}
+    if isinstance(candidates, list) and candidates:
+        candidate = mapping(candidates[0])
+    if not candidate:
         raise refused(".candidates", "there is none", "look at the response's promptFeedback, which says why")
-    messages = _read_one({"role": "model", "parts": [], **mapping(first.get("content"))})
+    messages = _read_one({"role": "model", "parts": [], **mapping(candidate.get("content"))})
     facts = {
         "provider": "gemini",
         "model": text(response.get("modelVersion", response.get("model_version"))),
-        "stop_reason": text(first.get("finishReason", first.get("finish_reason"))),
+        "stop_reason": text(candidate.get("finishReason", candidate.get("finish_reason"))),
         "usage": usage(response.get("usageMetadata", response.get("usage_metadata"))),
     }
+    known_facts = {key: value for key, value in facts.items() if value}
     last = messages[-1]
-    present = {key: value for key, value in facts.items() if value}
-    messages[-1] = {**last, "metadata": {**metadata_of(last), **present}}
+    messages[-1] = {**last, "metadata": {**metadata_of(last), **known_facts}}
     return messages
 
 
@@ -129,8 +131,11 @@ def usage(reported: Any) -> dict[str, Any]:
 
 
 def _camel(key: str) -> str:
+    """Return a key in camel case: `promptTokenCount` for `prompt_token_count`."""
+    if key in _CAMEL:
+        return _CAMEL[key]
     first, *others = key.split("_")
-    return _CAMEL.get(key) or first + "".join(word.capitalize() for word in others)
+    return first + "".join(map(str.capitalize, others))
 
 
 def parts_in(content: Any) -> list[Mapping[str, Any]]:

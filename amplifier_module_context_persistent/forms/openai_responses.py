@@ -184,8 +184,11 @@ def _texts_of(item: Mapping[str, Any]) -> list[Message]:
     if isinstance(content, str):
         content = [{"type": "output_text", "text": content}]
         first["content"] = "text"
-    parts = [read_part(part) for part in objects_in(items(content), ".content")] or [text_block("")]
-    return [{**part, "item": first if number == 0 else _SAME} for number, part in enumerate(parts)]
+    parts = [read_part(part) for part in objects_in(items(content), ".content")]
+    if not parts:
+        parts = [text_block("")]
+    first_part, *others = parts
+    return [{**first_part, "item": first}, *[{**part, "item": _SAME} for part in others]]
 
 
 def _read_item(item: Mapping[str, Any]) -> Message:

@@ -206,14 +206,14 @@ def in_order(messages: View, family: str, form: str = "") -> list[Message]:
     Raises:
         ValueError: an item is not a message, or it is malformed.
     """
-    given: list[Message] = []
+    accepted_messages: list[Message] = []
     entries: list[Entry] = []
-    for message in _canonical(messages, form):
+    for position, message in enumerate(_canonical(messages, form)):
         accepted = normalise(message, keeps_originals=True)
-        entries.append(_entry(len(given), message, accepted))
-        given.append(accepted or message)
+        entries.append(_entry(position, message, accepted))
+        accepted_messages.append(accepted or message)
     arranged = arrange(entries, lambda _: 0, Presentation(wire=rules_of(family, strict=True)))
-    return render(arranged, lambda wanted: (given[entry.ordinal] for entry in wanted))
+    return render(arranged, lambda wanted: (accepted_messages[entry.ordinal] for entry in wanted))
 
 
 def _canonical(messages: View, form: str) -> list[Message]:
@@ -357,8 +357,10 @@ def from_openai(answer: Any) -> Message:
         RecordError (a `ValueError`): the answer is malformed; the error says where.
     """
     plain = json_copy(answer)
-    is_response = "output" in plain and "choices" not in plain
-    return _answer(plain, openai_responses.NAME if is_response else openai_chat.NAME, is_message="role" in plain)
+    form = openai_chat.NAME
+    if "output" in plain and "choices" not in plain:
+        form = openai_responses.NAME
+    return _answer(plain, form, is_message="role" in plain)
 
 
 def from_gemini(answer: Any) -> Message:

@@ -62,12 +62,10 @@ def reasoning_item(block: Message) -> Message | None:
 
 def lack_reasoning(messages: Sequence[Message]) -> bool:
     """Return whether the first message is an answer without reasoning, which may have been added just before it."""
-    return (
-        bool(messages)
-        and _is_answer(messages[0])
-        and "response" not in beside(messages[0])
-        and not _thoughts_of(messages[0])
-    )
+    if not messages:
+        return False
+    first = messages[0]
+    return _is_answer(first) and "response" not in beside(first) and not _thoughts_of(first)
 
 
 def with_reasoning_before(before: Message, message: Message) -> Message:

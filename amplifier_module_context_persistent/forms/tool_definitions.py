@@ -47,14 +47,19 @@ def anthropic_tools(tools: Iterable[Mapping[str, Any]]) -> list[Message]:
     """Return tools in the form of Anthropic's Messages."""
     written = []
     for tool in tools:
-        found = _definition(tool)
-        if found is None:
+        definition = _definition(tool)
+        if definition is None:
             written.append(dict(tool))
             continue
-        marks = {"cache_control": tool["cache_control"]} if "cache_control" in tool else {}
-        more = found.more if "input_schema" in tool else marks
-        described = {"description": found.description} if found.description else {}
-        written.append({"name": found.name, **described, "input_schema": found.schema, **more})
+        entry: Message = {"name": definition.name}
+        if definition.description:
+            entry["description"] = definition.description
+        entry["input_schema"] = definition.schema
+        if "input_schema" in tool:  # the definition is in Anthropic's form
+            entry |= definition.more
+        elif "cache_control" in tool:
+            entry["cache_control"] = tool["cache_control"]
+        written.append(entry)
     return written
 
 
@@ -83,13 +88,18 @@ def gemini_tools(tools: Iterable[Mapping[str, Any]]) -> list[Message]:
     functions = []
     others = []
     for tool in tools:
-        found = _definition(tool)
-        if found is None:
+        definition = _definition(tool)
+        if definition is None:
             others.append(dict(tool))
-        else:
-            described = {"description": found.description} if found.description else {}
-            functions.append({"name": found.name, **described, "parametersJsonSchema": found.schema})
-    return [*([{"functionDeclarations": functions}] if functions else []), *others]
+            continue
+        function: Message = {"name": definition.name}
+        if definition.description:
+            function["description"] = definition.description
+        function["parametersJsonSchema"] = definition.schema
+        functions.append(function)
+    if not functions:
+        return others
+    return [{"functionDeclarations": functions}, *others]
 
 
 def bedrock_tools(tools: Iterable[Mapping[str, Any]]) -> list[Message]:

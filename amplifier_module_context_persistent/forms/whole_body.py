@@ -145,9 +145,11 @@ class _Places:
         return text
 
     def _find(self, value: Any) -> list[str | int] | None:
-        known = self._by_size.get((type(value), len(value))) if isinstance(value, dict | list) else None
-        for other, path in known or ():
-            if other == value and _is_same(other, value):
+        """Return the path of a part of the body that is the same as a value, or None if there is none."""
+        if not isinstance(value, dict | list):
+            return None
+        for part, path in self._by_size.get((type(value), len(value)), ()):
+            if part == value and _is_same(part, value):
                 return path
         return None
 

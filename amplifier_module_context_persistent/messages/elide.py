@@ -252,5 +252,8 @@ def _line_start(text: str, position: int) -> int:
 
 
 def _line_end(text: str, position: int) -> int:
-    found = text.find("\n", position, min(len(text), position + _BOUNDARY_CHARS, (position + len(text)) // 2 + 1))
-    return position if found < 0 else found + 1
+    """Return the position after the next line break, or `position` if none is near."""
+    middle_of_rest = (position + len(text)) // 2 + 1
+    limit = min(len(text), position + _BOUNDARY_CHARS, middle_of_rest)
+    line_break = text.find("\n", position, limit)
+    return position if line_break < 0 else line_break + 1

@@ -65,12 +65,21 @@ def excerpt(
     return shortened if len(shortened) < len(text) else text
 
 
-def elided_marker(gone: int, of_chars: int, reference: str, *, brief: bool = False) -> str:
-    """Return the marker for the first gap, with the reference by which the rest can be recalled, if there is one."""
+def elided_marker(elided_chars: int, of_chars: int, reference: str, *, brief: bool = False) -> str:
+    """Return the marker for the first gap.
+
+    Args:
+        elided_chars: the number of characters that are left out.
+        of_chars: the number of characters of the whole text.
+        reference: the reference by which the text can be recalled; "" if it cannot.
+        brief: whether to return the shorter marker for prose.
+    """
+    if brief and reference:
+        return f"[… recall {reference}]"
     if brief:
-        return f"[… recall {reference}]" if reference else f"[… {gone:,} characters left out]"
+        return f"[… {elided_chars:,} characters left out]"
     recall = f"; recall {reference}" if reference else ""
-    return f"[… {gone:,} of {of_chars:,} characters elided{recall} …]"
+    return f"[… {elided_chars:,} of {of_chars:,} characters elided{recall} …]"
 
 
 def shown_spans(
@@ -87,20 +96,24 @@ def shown_spans(
 
 def joined(text: str, spans: Sequence[Span]) -> list[Span]:
     """Return sorted spans, joined if they overlap or if the gap between them is too small for a mark."""
-    found: list[Span] = []
+    result: list[Span] = []
     for start, end in spans:
-        if found:
-            last_start, last_end = found[-1]
+        if result:
+            last_start, last_end = result[-1]
             if start <= last_end or _is_small(text, last_end, start):
-                found[-1] = last_start, max(end, last_end)
+                result[-1] = last_start, max(end, last_end)
                 continue
         if start < end:
-            found.append((start, end))
-    if found and _is_small(text, 0, found[0][0]):
-        found[0] = 0, found[0][1]
-    if found and _is_small(text, found[-1][1], len(text)):
-        found[-1] = found[-1][0], len(text)
-    return found
+            result.append((start, end))
+    if not result:
+        return result
+    first_start, first_end = result[0]
+    if _is_small(text, 0, first_start):
+        result[0] = 0, first_end
+    last_start, last_end = result[-1]
+    if _is_small(text, last_end, len(text)):
+        result[-1] = last_start, len(text)
+    return result
 
 
 def _is_small(text: str, start: int, end: int) -> bool:
@@ -109,9 +122,16 @@ def _is_small(text: str, start: int, end: int) -> bool:
 
 
 def _gaps(spans: Sequence[Span], length: int) -> list[Span]:
-    """Return the gaps before, between and after the spans."""
-    edges = [(0, 0), *spans, (length, length)]
-    return [(before[1], after[0]) for before, after in pairwise(edges) if before[1] < after[0]]
+    """Return the gaps before, between and after the spans of a text of this length."""
+    gaps = []
+    end_before = 0
+    for start, end in spans:
+        if end_before < start:
+            gaps.append((end_before, start))
+        end_before = end
+    if end_before < length:
+        gaps.append((end_before, length))
+    return gaps
 
 
 def gap_mark(text: str, gap: Span) -> str:

@@ -44,5 +44,7 @@ def _fenced(block: Any) -> Any:
     """Return a text block with its text between fences that are longer than any fence in it; other blocks unchanged."""
     if not isinstance(block, dict) or block.get("type") != "text" or not isinstance(block.get("text"), str):
         return block
-    ticks = "`" * max([3, *[len(found) + 1 for found in _TICKS.findall(block["text"])]])
-    return {"type": "text", "text": f"{ticks}\n{block['text']}\n{ticks}"}
+    text = block["text"]
+    longest = max((len(ticks) for ticks in _TICKS.findall(text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return {"type": "text", "text": f"{fence}\n{text}\n{fence}"}

@@ -190,7 +190,9 @@ def _name_of(block: Mapping[str, Any], source: Mapping[str, Any]) -> str:
 def _base64_in(address: str) -> str:
     """Return the data of a `data:` URL in base64; in the URL they may be percent-encoded (RFC 2397)."""
     head, _, data = address.partition(",")
-    return data if head.endswith(";base64") else base64.b64encode(unquote_to_bytes(data)).decode()
+    if head.endswith(";base64"):
+        return data
+    return base64.b64encode(unquote_to_bytes(data)).decode()
 
 
 def with_true_types(message: Message) -> Message:

@@ -92,8 +92,8 @@ def recalled_from(message: Mapping[str, Any]) -> str:
     """Return the id of the message that a page of `recall` shows; empty if the message is not such a page."""
     if message.get("role") != "tool" or message.get("name") not in (None, "", RECALL_TOOL):
         return ""
-    found = _RECALLED.match(text_of(message))
-    return found[1] if found else ""
+    match = _RECALLED.match(text_of(message))
+    return match[1] if match else ""
 
 
 def hook_of(metadata: Mapping[str, Any]) -> str:

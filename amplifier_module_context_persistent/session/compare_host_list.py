@@ -136,17 +136,17 @@ def compare_list(log: Log, given: Sequence[Message], *, may_repair: bool = True)
     rest = rest_of(live, given) if not may_repair else None
     if rest and not KnownMessages(log, live).ends_removed:
         return ListComparison(TakenMessages(rest), live)
-    found = align(live, given)
-    if found is None:
+    alignment = align(live, given)
+    if alignment is None:
         return ListComparison(TakenMessages(), live, count_unknown(log, given))
-    if not (found.tail or found.results or found.closings):
+    if not (alignment.tail or alignment.results or alignment.closings):
         return ListComparison(TakenMessages(), live)
     known = KnownMessages(log, live)
-    found.leave_out(known.is_stale)
+    alignment.leave_out(known.is_stale)
     tail: list[Message] | None = []
-    if not known.repeats(found.tail):
-        tail = new_messages(found.tail, known.is_new, ends_removed=known.ends_removed)
-    new = arranged(history, found, tail or [])
+    if not known.repeats(alignment.tail):
+        tail = new_messages(alignment.tail, known.is_new, ends_removed=known.ends_removed)
+    new = arranged(history, alignment, tail or [])
     unknown = count_unknown(log, given) if not new else 0
     return ListComparison(new, live, unknown)
 

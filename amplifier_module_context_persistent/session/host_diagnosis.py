@@ -21,8 +21,12 @@ def is_person(message: Message) -> bool:
 
 def open_calls(live: Sequence[Message]) -> set[str]:
     """Return the ids of calls without a result."""
-    answered = {result_id_of(message) for message in live}
-    return {call_id for message in live for call_id in given_calls(message)} - answered
+    called: set[str] = set()
+    answered: set[str | None] = set()
+    for message in live:
+        called.update(given_calls(message))
+        answered.add(result_id_of(message))
+    return called - answered
 
 
 def late_results(live: Sequence[Message]) -> dict[str, int]:

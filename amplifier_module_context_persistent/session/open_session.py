@@ -30,14 +30,15 @@ def open_session(
         ConfigError: an unknown option, or a wrong value.
         TypeError: the id is not a text.
     """
-    check_names_no_place(options if where is not None else {})
+    name = directory_name(session_id)
     if where is None:
-        place: dict[str, Any] = {}
-    elif stored_name(checked := checked_place(where)) is not None:
-        place = {"storage": checked, "project": options.pop("project", _PROJECT)}
-    else:
-        place = {"storage_path": checked}
-    return PersistentContextManager(session_id=directory_name(session_id), **place, **options)
+        return PersistentContextManager(session_id=name, **options)
+    check_names_no_place(options)
+    place = checked_place(where)
+    if stored_name(place) is None:
+        return PersistentContextManager(session_id=name, storage_path=place, **options)
+    project = options.pop("project", _PROJECT)
+    return PersistentContextManager(session_id=name, storage=place, project=project, **options)
 
 
 def checked_place(where: object) -> str:

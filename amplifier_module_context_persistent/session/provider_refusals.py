@@ -70,7 +70,8 @@ class Fact(NamedTuple):
     @property
     def sentence(self) -> str:
         """A sentence for a person: what happened, and what to do."""
-        reader = "/".join(name for name in (self.provider, self.model) if name) or "of this session"
+        names = [name for name in (self.provider, self.model) if name]
+        reader = "/".join(names) or "of this session"
         return SENTENCES[self.what].format(reader=reader)
 
 

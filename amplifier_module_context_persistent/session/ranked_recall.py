@@ -343,9 +343,10 @@ async def best_answers(
         LogUnreadableError: the log cannot be read.
     """
     question = read_question(wanted.query, now=datetime.now(UTC).astimezone())
-    narrows = bool(wanted.role or wanted.tool)
     written = Written(_seconds(wanted.since), _seconds(wanted.until))
-    most = max(most + _SPARE, _NARROWED if narrows else 0)
+    most += _SPARE
+    if wanted.role or wanted.tool:  # the search is narrowed
+        most = max(most, _NARROWED)
     index = SessionIndex() if kept.is_busy else kept
     index.is_busy = True
     deadline = clock() + FILL_S

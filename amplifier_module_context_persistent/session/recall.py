@@ -319,8 +319,8 @@ async def recall(
     if not is_short:
         search.search_only(answers.may_match)
         await _run(session, search)
-    found = {hit.reference for hit in search.hits()}
-    best = await hits_of(session, answers, wanted, found, most=search.enough - len(found))
+    references = {hit.reference for hit in search.hits()}
+    best = await hits_of(session, answers, wanted, references, most=search.enough - len(references))
     return await session.queue.run(lambda _: search.tell(best, unranked=answers.notes))
 
 

@@ -224,14 +224,16 @@ class RequestFlow:
             head_text: str | None = well_formed(str(await self.factory()))
         else:
             head_text = await self._prompt.restore(self._store, self._host)
+        facts = await provider_facts(provider, self._config.recipient)
+        may_sum_up = self._config.compaction_strategy == SUMMARIZE and self._summary_pause.lets_ask()
         return Ask(
             token_budget,
             None if isinstance(provider, str) else provider,
-            await provider_facts(provider, self._config.recipient),
+            facts,
             head_text,
             self._host.tools_json(),
             learned=frozenset(self.refusals.facts),
-            sums_up=self._config.compaction_strategy == SUMMARIZE and self._summary_pause.lets_ask(),
+            sums_up=may_sum_up,
         )
 
     async def _answer(self, ask: Ask) -> ViewResult:
@@ -277,12 +279,17 @@ class RequestFlow:
 
     def _method_of(self, answer: ViewResult | None) -> str:
         """Return the name of a compaction's method. It is the configured method if no plan was made."""
-        if answer is not None and answer.planning.span is not None:
+        configured = method_of(self._config.compaction_strategy)
+        if answer is None:
+            return configured
+        if answer.planning.span is not None:
             return SEMANTIC
-        if answer is not None and answer.item.fallback:
+        if answer.item.fallback:
             return NATIVE
-        made = answer.planning.compaction if answer is not None else None
-        return method_of(self._config.compaction_strategy if made is None else made.plan.making.strategy)
+        compaction = answer.planning.compaction
+        if compaction is None:
+            return configured
+        return method_of(compaction.plan.making.strategy)
 
     async def _tell_start(self, events: CompactionEvents, method: str, messages: int, tokens: int) -> None:
         """Emit the start of a compaction, with the size of the view before it."""

@@ -78,10 +78,19 @@ def _newest_kept(directory: Path) -> _KeptFile | None:
 
 
 def advice(kind: str, log: str, live: Sequence[Message], given: Sequence[Message]) -> str:
-    """Return what to tell a person about an edit: what happened, and the command that makes the log follow it."""
-    done = {"rewind": "was rewound", "repair": "was repaired"}.get(kind, "was cut")
+    """Return a text that tells a person about an edit, and the command that makes the log follow the edit.
+
+    Args:
+        kind: the kind of the edit: `rewind`, `repair`, or another one.
+        log: the log's path.
+        live: the messages of the log.
+        given: the messages of the edited file.
+    """
+    edited = {"rewind": "was rewound", "repair": "was repaired"}.get(kind, "was cut")
+    event = (
+        f"{_TRANSCRIPT} {edited} outside this session, but the log still has all {len(live):,} messages, and goes on."
+    )
     turns = sum(map(is_human, given))
-    event = f"{_TRANSCRIPT} {done} outside this session, but the log still has all {len(live):,} messages, and goes on."
     if not turns:
         return f"{event} To begin anew, use /clear."
     command = shlex.join(["context-persistent", "rewind", log, "--to", str(turns)])

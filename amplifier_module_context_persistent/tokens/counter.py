@@ -198,7 +198,10 @@ def _label_tokens(label: str, counter: TokenCounter) -> int:
 
 
 def _call_id(call: object) -> str:
-    call_id = call.get("id") or call.get("call_id") if isinstance(call, Mapping) else None
+    """Return the id of a call in any form; "" if it has none."""
+    if not isinstance(call, Mapping):
+        return ""
+    call_id = call.get("id") or call.get("call_id")
     return call_id if isinstance(call_id, str) else ""
 
 

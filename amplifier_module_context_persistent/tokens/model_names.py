@@ -50,7 +50,7 @@ def bare_name(model: str) -> str:
 
 @lru_cache(maxsize=256)
 def first_bare_name(model: str) -> str:
-    """Return a model's name as `bare_name`, but without only what is before its last slash."""
+    """Return the part of a model's name after the last slash, without the date at its end. Points become hyphens."""
     return _SNAPSHOT.sub("", model.lower().rpartition("/")[2]).replace(".", "-")
 
 

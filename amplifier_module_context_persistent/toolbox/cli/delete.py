@@ -42,17 +42,20 @@ def delete(
     """
     places, paths = _named_by(sessions or (_picked_session(),))
     has_home = storage() or places or any(Path(path).name == LOG_NAME for path in paths)
-    others = sessions_that_may_belong(paths) if has_home else []
-    named = _sessions_at(paths, others)
-    orphans = [other for other in others if _lies_below_any(other.path, [log for log, _ in places])]
+    candidates = sessions_that_may_belong(paths) if has_home else []
+    named = _sessions_at(paths, candidates)
+    missing_logs = [log for log, _ in places]
+    orphans = [session for session in candidates if _lies_below_any(session.path, missing_logs)]
     if has_home and not storage():
         logs = [session.path for session in named]
-        places += [place for place in places_left() if _lies_below_any(place[0], logs)]
+        places += [(log, files) for log, files in places_left() if _lies_below_any(log, logs)]
     clear_up(places, dry_run=dry_run, as_json=as_json)
-    groups = _groups_of(named, orphans, others)
+    groups = _groups_of(named, orphans, candidates)
     if places and not groups and not as_json:
         return
-    left = [name for _, files in places for name in files]
+    left: list[str] = []
+    for _, files in places:
+        left += files
     context.exit(delete_listed(groups, host_files=host_files, dry_run=dry_run, yes=yes, as_json=as_json, left=left))
 
 

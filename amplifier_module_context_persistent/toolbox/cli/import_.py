@@ -237,12 +237,14 @@ def _all(sources: Sequence[str], wanted: SessionFilter, options: _ImportOptions)
 
 
 def _as_json(files: list[ImportedFile], *, dry_run: bool) -> dict[str, object]:
+    """Return the results of the imports of several files in JSON types."""
     failed = [file for file in files if _is_failed(file)]
     erased = [file for file in files if file.is_erased]
     skipped = [file for file in files if not file.is_session]
+    reports = [file.report for file in files if file.report is not None]
     return {
         "dry_run": dry_run,
-        "imports": [file.report.to_json() for file in files if file.report is not None],
+        "imports": [report.to_json() for report in reports],
         "errors": [{"source": file.path, "error": file.error} for file in failed],
         "erased": _with_reasons(erased),
         "skipped": _with_reasons(skipped),

@@ -38,7 +38,7 @@ def shortest_ids(ids: Iterable[str]) -> dict[str, str]:
 
 
 def _shortest_beginning(ids: Sequence[str], place: int) -> str:
-    """Return the shortest beginning of one of the sorted ids that no other id has, unless that begins with this id."""
+    """Return the shortest beginning of the id at a place that no other id has, apart from ids that begin with it."""
     full = ids[place]
     neighbours = [ids[place - 1]] if place > 0 else []
     for other in ids[place + 1 :]:

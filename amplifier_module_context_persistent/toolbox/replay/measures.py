@@ -77,7 +77,7 @@ class Played:
     tokens: int = 0
     cached_tokens: int = 0
     broke: bool = False
-    """Whether the view is something else than the view before plus appended messages."""
+    """Whether the view is not the view before with messages appended."""
     unbound: int = 0
     """The number of answers shown without their reasoning, because something before the reasoning had changed."""
 

@@ -1,8 +1,8 @@
 """`TemporaryLog`: a log in memory whose lines are in a temporary file without a name.
 
 It is for a log that is needed only while a session is played. Such a log may be too large for a process's memory, and
-must not remain afterwards. It is searched often for texts that are known before, so it notes which lines contain these
-texts.
+must not remain afterwards. It is searched often for texts that are known in advance, so it notes which lines contain
+them.
 """
 
 from __future__ import annotations

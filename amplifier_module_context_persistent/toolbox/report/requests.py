@@ -188,9 +188,9 @@ class RequestReader:
 
         An epoch is a run of requests whose views keep growing: only its first view is stored with its marks.
         """
-        key = (id(noted.live), noted.receipt.plan)
+        history_and_plan = (id(noted.live), noted.receipt.plan)
         before = self._before
-        is_of_new_plan = before is None or before[0] != key
+        is_of_new_plan = before is None or before[0] != history_and_plan
         epoch = None if is_of_new_plan else self._epoch
         marks = None
         if epoch is not None:
@@ -215,7 +215,7 @@ class RequestReader:
                 for name in ("elided", "dropped", "summarised", "lacking"):
                     compaction["newly_" + name] = getattr(loss, name) if loss is not None else 0
         self._epoch = epoch
-        self._before = (key, marks or Marks(0))
+        self._before = (history_and_plan, marks or Marks(0))
         row["epoch"] = epoch[1] if epoch is not None else NO_EPOCH
 
     def _begin(self, noted: PlacedReceipt, past: _PastHistory, marks: Marks, view: Sequence[Message]) -> int:
@@ -262,7 +262,7 @@ class RequestReader:
 
 
 def _beyond(book: ReceiptLog, noted: PlacedReceipt) -> int:
-    """Return how many tokens a request had besides its view, roughly: as the host counted, or else the provider."""
+    """Return about how many tokens a request had beyond its view, by the host's count, or else by the provider's."""
     sent = book.sent_for(noted.receipt)
     if sent is not None:
         return token_count(sent.get("tokens")) or 0
