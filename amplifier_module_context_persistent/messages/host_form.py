@@ -43,8 +43,9 @@ def content_key(message: Mapping[str, Any]) -> str:
 
 def as_hosts_write(message: Mapping[str, Any]) -> Message:
     """Return a message in the form in which a host writes it to its own transcript."""
-    kept: Message = _without_none({key: value for key, value in message.items() if key not in DROPPED_BY_HOSTS})
-    return kept
+    kept = {key: value for key, value in message.items() if key not in DROPPED_BY_HOSTS}
+    written: Message = _without_none(kept)
+    return written
 
 
 def _compared(message: Mapping[str, Any]) -> Message:

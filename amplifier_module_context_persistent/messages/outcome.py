@@ -130,14 +130,14 @@ def outcome_of(result: Mapping[str, Any], *, asks: bool = False) -> str:
     start = wrapping.end() if wrapping is not None else 0
     if _REJECTED.match(text, start):
         return REJECTED
-    given = _object_in(result, text)
+    result_object = _object_in(result, text)
     failed = (
         _is_flagged(result)
-        or (given is not None and _says_failed(given))
+        or (result_object is not None and _says_failed(result_object))
         or _FAILED_HEAD.match(text, start)
         or _FAILED_TAIL.search(text[-_TAIL_CHARS:])
     )
-    if not failed or (asks and _answers_no(given, text)):
+    if not failed or (asks and _answers_no(result_object, text)):
         return ANSWERED
     return FAILED
 

@@ -67,11 +67,16 @@ def own_words(text: str) -> str:
             return ""
         return f"{command[1]} {arguments[1]}"
     for beginning, before_request in _TEMPLATES:
-        if rest.startswith(beginning):
-            heading = before_request.search(rest) if before_request is not None else None
-            return rest[heading.end() :].strip() if heading is not None else ""
+        if not rest.startswith(beginning):
+            continue
+        heading = before_request.search(rest) if before_request is not None else None
+        if heading is None:
+            return ""
+        return rest[heading.end() :].strip()
     request = _REQUEST.match(rest)
-    return request[2].strip() if request is not None else rest
+    if request is None:
+        return rest
+    return request[2].strip()
 
 
 def command_named(text: str) -> str:

@@ -161,8 +161,9 @@ def _is_key_of_service(text: str, callee: str) -> bool:
 def _passwords_of(calls: Iterable[re.Match[str]], text: str) -> Iterator[Secret]:
     """Yield the passwords in matched calls; the matches may be from the text or from its lower case."""
     for call in calls:
-        if _is_password(text[slice(*call.span("secret"))]):
-            yield Secret(*call.span("secret"), "password of a call")
+        start, end = call.span("secret")
+        if _is_password(text[start:end]):
+            yield Secret(start, end, "password of a call")
 
 
 def _is_certain(text: str, secret: Secret) -> bool:
@@ -181,12 +182,12 @@ def _argument_at(text: str, at: int, positions: list[int], *, is_client: bool) -
         argument = _ARGUMENT.match(text, at)
         if argument is None:
             return None
-        is_evident_one = argument["text"] is not None and is_evident(argument["text"], "")
-        is_place = position in positions and (
-            position < _BEHIND_PORT or has_port or is_evident_one or len(positions) == 1
-        )
-        if is_place and argument["text"] is not None and _is_password(argument["text"]):
-            return Secret(*argument.span("text"), "password of a call")
+        value = argument["text"]
+        if position in positions and value is not None:
+            needs_port = position >= _BEHIND_PORT and len(positions) > 1
+            may_be_here = has_port or not needs_port or is_evident(value, "")
+            if may_be_here and _is_password(value):
+                return Secret(*argument.span("text"), "password of a call")
         if argument["after"] != ",":
             return None
         has_port = has_port or argument[0].strip(" ,\n").isdigit()

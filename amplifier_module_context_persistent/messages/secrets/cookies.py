@@ -43,7 +43,9 @@ _ITEM = re.compile(
 def find_cookies(searched: SearchedText) -> list[Secret]:
     """Find cookies that give access to a session."""
     text = searched.text
-    found = list(_in_headers(text)) if "ookie" in text or "OOKIE" in text or "curl" in searched.folded else []
+    found: list[Secret] = []
+    if "ookie" in text or "OOKIE" in text or "curl" in searched.folded:
+        found += _in_headers(text)
     if "{" in text and searched.words >= _FIELDS_OF_OBJECTS:
         found += _in_objects(text)
     if "{" in text and "cook" in searched.folded:
@@ -72,9 +74,10 @@ def _in_objects(text: str) -> Iterator[Secret]:
 def _in_jars(text: str) -> Iterator[Secret]:
     """Yield cookies that a client gets by name: `cookies={"sessionid": "x"}`."""
     for jar in _JAR.finditer(text):
-        for item in _ITEM.finditer(text, *jar.span("pairs")):
+        start, end = jar.span("pairs")
+        for item in _ITEM.finditer(text, start, end):
             if _is_secret_cookie(item["name"], item["secret"]):
-                yield Secret(*item.span("secret"), "cookie")
+                yield Secret(item.start("secret"), item.end("secret"), "cookie")
 
 
 def _in_headers(text: str) -> Iterator[Secret]:

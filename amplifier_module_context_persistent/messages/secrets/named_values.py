@@ -150,13 +150,17 @@ class _Value:
         """Whether no expression continues after the value: a setting, or one of several values on a line of a log."""
         if self.is_setting:
             return True
-        is_in_quotes = self.before[-1:] in ("'", '"') and self.after == self.before[-1]
-        is_in_list = self.after == "," and self.separator == "=" and "." in self.name
-        is_closed = self.after in ("]", "'", '"') and self.separator == "="
-        is_in_brackets = self.after == ")" and self.before[-1:] == "("
-        is_at_end = not self.after or self.after.isspace() or is_in_quotes or is_in_list or is_closed or is_in_brackets
-        is_assigned = self.separator.strip() in ("=", ":") and self.separator[0] != " "
-        return is_at_end and (is_assigned or self.separator.strip() in ("?=", ":="))
+        after, separator = self.after, self.separator
+        is_in_quotes = self.before[-1:] in ("'", '"') and after == self.before[-1]
+        is_in_list = after == "," and separator == "=" and "." in self.name
+        is_closed = after in ("]", "'", '"') and separator == "="
+        is_in_brackets = after == ")" and self.before[-1:] == "("
+        is_at_end = not after or after.isspace() or is_in_quotes or is_in_list or is_closed or is_in_brackets
+        if not is_at_end:
+            return False
+        sign = separator.strip()
+        is_assigned = sign in ("=", ":") and separator[0] != " "
+        return is_assigned or sign in ("?=", ":=")
 
 
 def find_named(searched: SearchedText) -> list[Secret]:
@@ -243,11 +247,17 @@ def _assigned(text: str, folded: str, match: re.Match[str], first: int) -> Secre
         return None
     if likelihood is Likelihood.NONE:
         likelihood = Likelihood.WEAK
-    value = _value_at(text, match.end(), name, text[max(0, first - 40) : first], _TAG.sub("", match["separator"]))
+    before = text[max(0, first - 40) : first]
+    separator = _TAG.sub("", match["separator"])
+    value = _value_at(text, match.end(), name, before, separator)
     if value is None:
         return None
-    is_number = value.before.endswith("--") and _NUMBER.fullmatch(value.text) is not None
-    if not (is_number or is_evident(value.text, name) if is_any else _is_secret(value, likelihood)):
+    if is_any:
+        is_number = value.before.endswith("--") and _NUMBER.fullmatch(value.text) is not None
+        is_secret = is_number or is_evident(value.text, name)
+    else:
+        is_secret = _is_secret(value, likelihood)
+    if not is_secret:
         return None
     return Secret(value.start, value.end, kind_of_name(name))
 

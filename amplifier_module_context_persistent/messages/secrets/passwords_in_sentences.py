@@ -164,7 +164,9 @@ def _is_key(between: str, value: str, least: int) -> bool:
     """Return whether a value is a random key; if a sign is before it, other rules have judged it."""
     is_said = _OF_SOMETHING.match(between) or _HERE.search(between)
     is_judged = "=" in between or (":" in between and not is_said)
-    return not (is_judged or "=" in value) and looks_random(value, least=least)
+    if is_judged or "=" in value:
+        return False
+    return looks_random(value, least=least)
 
 
 def find_pairs(searched: SearchedText) -> list[Secret]:
@@ -214,11 +216,9 @@ def is_chosen(value: str) -> bool:
         return False
     if _NO_PASSWORD.fullmatch(value):
         return False
-    return (
-        has_salt(value)
-        or _SIGN_INSIDE.search(value) is not None
-        or (value[-1] in _SIGNS and looks_random(value.rstrip(_SIGNS), least=8))
-    )
+    if has_salt(value) or _SIGN_INSIDE.search(value) is not None:
+        return True
+    return value[-1] in _SIGNS and looks_random(value.rstrip(_SIGNS), least=8)
 
 
 def is_varied(value: str) -> bool:

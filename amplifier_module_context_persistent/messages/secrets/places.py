@@ -404,13 +404,14 @@ _RARE_SIGNS = "*@=("
 
 def _by_sign() -> dict[str, list[tuple[str, int]]]:
     """Return the parts of all places by a sign in them that many texts lack; by "" if they have only letters."""
-    found: dict[str, list[tuple[str, int]]] = {}
+    parts: dict[str, list[tuple[str, int]]] = {}
     for number, place in enumerate(PLACES):
         for part in place.parts:
-            sign = next((character for character in part if character in _RARE_SIGNS), "")
-            sign = sign or next((character for character in part if not character.isalnum()), "")
-            found.setdefault(sign, []).append((part, number))
-    return found
+            signs = [character for character in part if not character.isalnum()]
+            rare_signs = [character for character in part if character in _RARE_SIGNS]
+            sign = (rare_signs + signs + [""])[0]
+            parts.setdefault(sign, []).append((part, number))
+    return parts
 
 
 _PARTS = _by_sign()

@@ -39,13 +39,15 @@ _ADJECTIVES = frozenset(
 
 def find_plain_words(searched: SearchedText) -> list[Secret]:
     """Find words that a sentence says are somebody's password."""
-    text, found = searched.text, list[Secret]()
-    for said in _SAID.matches(_WORD, searched, is_folded=True):
-        before = searched.folded[max(0, said.start() - _BEFORE_CHARS) : said.start()].rpartition("\n")[2]
-        start, end = said.span("secret")
-        if _OWNER.search(before) and text[start + 1 : end].islower() and _may_be_password(said["secret"]):
-            found.append(Secret(start, end, "password by its name"))
-    return found
+    secrets = list[Secret]()
+    for sentence in _SAID.matches(_WORD, searched, is_folded=True):
+        begin = sentence.start()
+        _, _, before_on_line = searched.folded[max(0, begin - _BEFORE_CHARS) : begin].rpartition("\n")
+        start, end = sentence.span("secret")
+        is_lower = searched.text[start + 1 : end].islower()
+        if _OWNER.search(before_on_line) and is_lower and _may_be_password(sentence["secret"]):
+            secrets.append(Secret(start, end, "password by its name"))
+    return secrets
 
 
 def _may_be_password(word: str) -> bool:

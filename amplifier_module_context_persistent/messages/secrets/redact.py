@@ -94,7 +94,9 @@ def find_secrets(text: str, own: OwnForms | None = None) -> Sequence[Secret]:
     """Return the secrets in a text, in order."""
     if own is not None:
         return _found_by(partial(search, own=own), text)
-    return _in_short_text(text) if len(text) <= _SHORT_CHARS else _in_long_text(text)
+    if len(text) <= _SHORT_CHARS:
+        return _in_short_text(text)
+    return _in_long_text(text)
 
 
 @lru_cache(_SHORT_TEXTS)
@@ -220,9 +222,10 @@ def _is_named(key: str, item: Any) -> bool:
 
 @lru_cache(_KEYS_KNOWN)
 def _seen_key(key: str) -> tuple[str, bool]:
-    """Return a key as it is shown in a field's name, and whether it contains no secret; only plain names are shown."""
+    """Return a key as it is shown in a field's name (`*` if it is not a plain name), and whether it has no secret."""
     is_clean = redact_text(key) == key
-    return (key if is_clean and _PLAIN_NAME.fullmatch(key) else "*"), is_clean
+    is_shown = is_clean and _PLAIN_NAME.fullmatch(key) is not None
+    return key if is_shown else "*", is_clean
 
 
 def _tell(report: Found, field: str, kind: str) -> None:
