@@ -147,9 +147,9 @@ def paired(named: Sequence[Named], others: Sequence[Named]) -> Mapping[str, str]
     start = 0
     for key, ids in named:
         try:
-            found = keys.index(key, start)
+            position = keys.index(key, start)
         except ValueError:
             continue
-        ids_of_other.update(zip(ids, others[found].ids, strict=False))
-        start = found + 1
+        ids_of_other.update(zip(ids, others[position].ids, strict=False))
+        start = position + 1
     return ids_of_other

@@ -88,16 +88,16 @@ class PersistentConversationStore(ConversationStore):
 
     async def read_records(self, *, scope: str | None = None, limit: int | None = None) -> Sequence[ConversationRecord]:
         """Return the stored records, newest first. If `scope` is given, return only the records of that scope."""
-        found: list[ConversationRecord] = []
+        records: list[ConversationRecord] = []
         for session in await self._sessions.listed(_PROJECT):
             record = await self._sessions.read(session, _record_of)
             if record is None:
                 continue
             self._note_owner_of_ends(record)
             if scope in (None, record.scope):
-                found.append(record)
-        found.sort(key=lambda record: record.updated_at, reverse=True)
-        return found[:limit]
+                records.append(record)
+        records.sort(key=lambda record: record.updated_at, reverse=True)
+        return records[:limit]
 
     async def write_record(
         self,
@@ -178,14 +178,14 @@ class PersistentConversationStore(ConversationStore):
             return []
         owner = self._owners.get(head_id)
         if owner is not None:
-            found = await self._history_in(_key(owner), head_id, limit)
-            if found is not None:
-                return found
+            history = await self._history_in(_key(owner), head_id, limit)
+            if history is not None:
+                return history
         for record in await self.read_records():
-            found = await self._history_in(_key(record.conversation_id), head_id, limit)
-            if found is not None:
+            history = await self._history_in(_key(record.conversation_id), head_id, limit)
+            if history is not None:
                 self._owners[head_id] = record.conversation_id
-                return found
+                return history
         raise LookupError(f"no conversation holds the entry {head_id!r:.80}")
 
     async def close(self) -> None:
@@ -355,17 +355,17 @@ def _named_in(log: ReadableLog) -> list[Named]:
     if record is None:
         return []
     groups = {mark_of(group[0]).get(_ENTRY, {}).get("id"): (group, body) for group, body in _pairs(log)}
-    found: list[Named] = []
+    named: list[Named] = []
     entry_id = record.head_id
     while entry_id is not None and entry_id in groups:
         group, body = groups[entry_id]
         entry = _entry_of(group, body)
         if entry is None:
             break
-        found.append(Named(_key_of(entry.message), [given_id(part) or "" for part in group]))
+        named.append(Named(_key_of(entry.message), [given_id(part) or "" for part in group]))
         entry_id = entry.parent_id
-    found.reverse()
-    return found
+    named.reverse()
+    return named
 
 
 def _pairs(log: ReadableLog) -> Iterator[tuple[list[Message], Any]]:

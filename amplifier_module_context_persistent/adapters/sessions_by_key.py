@@ -100,8 +100,8 @@ class SessionsByKey:
 
     async def main(self, project: str, read_key: Callable[[ReadableLog], str]) -> list[tuple[str, SessionFile]]:
         """List the sessions of a project except sub-agents', with their ids. `read_key` is as in `subpaths`."""
-        found = [log for log in await self.listed(project) if _BELOW not in log.id]
-        return [(await self._id_of(log, log.id, read_key), log) for log in found]
+        logs = [log for log in await self.listed(project) if _BELOW not in log.id]
+        return [(await self._id_of(log, log.id, read_key), log) for log in logs]
 
     async def delete(self, key: SessionKey, check: Callable[[ReadableLog], None] | None = None) -> None:
         """Erase a session and its sub-agents' sessions. Do nothing if there is none.

@@ -53,8 +53,8 @@ class StoredFigures:
         for storage, by_name in by_storage.items():
             names = list(by_name)
             for start in range(0, len(names), _ASKED):
-                found = kept_figures(storage, names[start : start + _ASKED], self._counted)
-                for name, told in found.items():
+                figures = kept_figures(storage, names[start : start + _ASKED], self._counted)
+                for name, told in figures.items():
                     rows = _read(told)
                     if rows is not None:
                         yield by_name[name], rows

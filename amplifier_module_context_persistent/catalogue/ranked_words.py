@@ -74,7 +74,7 @@ class RankedWords:
 
 def ranked_words(connection: sqlite3.Connection, name: str | None = None) -> dict[str, RankedWords]:
     """Return the unaltered ranked words of each session, or of the session `name`, by its log's name."""
-    found = {}
+    words_by_name = {}
     query = (
         "SELECT id, path, mark, segments, ranked.crc32 FROM ranked JOIN sessions ON id = session"
         " WHERE path = ifnull(?, path)"
@@ -82,8 +82,8 @@ def ranked_words(connection: sqlite3.Connection, name: str | None = None) -> dic
     for session, path, mark, notes, check in connection.execute(query, (name,)):
         if type(notes) is bytes and _check_of_words(path, mark, notes) == check and not len(notes) % _NOTE.size:
             segments = tuple(SegmentNote(*note) for note in _NOTE.iter_unpack(notes))
-            found[path] = RankedWords(session, mark, segments)
-    return found
+            words_by_name[path] = RankedWords(session, mark, segments)
+    return words_by_name
 
 
 def take_in_segment(

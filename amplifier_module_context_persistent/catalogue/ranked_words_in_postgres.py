@@ -30,7 +30,7 @@ CLOSE_S = 2.0
 
 def kept_in_databases(locations: Sequence[str]) -> tuple[dict[str, RankedLog], str]:
     """Return how far logs in databases are indexed, by location, and why it is unknown for some ("" for none)."""
-    found: dict[str, RankedLog] = {}
+    indexed: dict[str, RankedLog] = {}
     said = ""
     by_storage: dict[str, dict[str, str]] = {}
     for location in locations:
@@ -40,10 +40,10 @@ def kept_in_databases(locations: Sequence[str]) -> tuple[dict[str, RankedLog], s
     for storage, names in by_storage.items():
         try:
             with ranked_server(storage, VERSION) as server:
-                found |= {names[name]: log for name, log in server.logs(list(names)).items()}
+                indexed |= {names[name]: log for name, log in server.logs(list(names)).items()}
         except LogUnreadableError as error:
             said = str(error.strerror)
-    return found, said
+    return indexed, said
 
 
 def kept_in_database(location: str) -> RankedLog | None:
@@ -147,8 +147,8 @@ class ServerWords:
 
     def frequencies(self, keys: Sequence[int]) -> list[int]:
         """Return the number of messages with each term."""
-        found = self._server.frequencies(self._logs, list(map(_signed, keys)))
-        return [found.get(_signed(key), 0) for key in keys]
+        counts = self._server.frequencies(self._logs, list(map(_signed, keys)))
+        return [counts.get(_signed(key), 0) for key in keys]
 
     def postings(self, key: int, among: Collection[int] | None) -> Iterator[tuple[int, Postings]]:
         """Yield the postings of a term, each with the number of its segment. `among` limits the segments."""

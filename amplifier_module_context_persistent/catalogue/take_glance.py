@@ -137,15 +137,19 @@ def _first_line(log: ReadableLog) -> tuple[str, int]:
 
     If the history only has commands without arguments and texts of programs, return the first line of these.
     """
-    found = ("", -1)
+    first_of_programs = ""
+    ordinal_of_programs = -1
     for ordinal in islice(_users(log.index), _FIRST_USERS):
         for message in log.read([ordinal]):
             line = said_first(message)
-            if line and own_words(text_of(message)):
+            if not line:
+                continue
+            if own_words(text_of(message)):
                 return line, ordinal
-            if line and found[1] < 0:
-                found = line, ordinal
-    return found
+            if ordinal_of_programs < 0:
+                first_of_programs = line
+                ordinal_of_programs = ordinal
+    return first_of_programs, ordinal_of_programs
 
 
 def _users(index: Index) -> Iterator[int]:

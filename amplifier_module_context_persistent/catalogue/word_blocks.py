@@ -91,15 +91,15 @@ def find_blocks(
         covered: the coverage of each session's words, by its log's name.
     """
     reader = _FilterReader(connection, covered)
-    found = dict[tuple[str, int], Row]()
+    rows_by_block = dict[tuple[str, int], Row]()
     for runs in asked:
         (first, places), *others = asked_parts(runs)
         rows = {key: row for key, row in reader.all_rows(first).items() if _may_match(row, places)}
         for part, places in others:
             rows = {key: row for key, row in rows.items() if _may_match(reader.row(part, key), places)}
-        found.update(rows)
+        rows_by_block.update(rows)
     ranges = dict[str, list[tuple[int, int]]]()
-    for (name, _), row in sorted(found.items()):
+    for (name, _), row in sorted(rows_by_block.items()):
         ranges.setdefault(name, []).append((row.first_offset, row.last_offset))
     return FoundBlocks(ranges, reader.damaged)
 

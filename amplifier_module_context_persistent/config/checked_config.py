@@ -128,5 +128,5 @@ def _check_value(option: Field[Any], value: Any) -> None:
     if why:
         raise ConfigError(f"{option.name}: {why}")
     if not check(value):
-        found = repr(value) if option.repr else "this value"
-        raise ConfigError(f"{option.name}: {found} is not allowed; allowed: {option.metadata['allowed']}")
+        shown = repr(value) if option.repr else "this value"
+        raise ConfigError(f"{option.name}: {shown} is not allowed; allowed: {option.metadata['allowed']}")

@@ -68,10 +68,10 @@ One warning names all of them.
 
 def told_elsewhere(given: Mapping[str, Any]) -> str:
     """Return the warning about keys of other modules that have no effect here; "" if there are none."""
-    found = [f"{key} (here: {ELSEWHERE[key]})" for key in given if key in ELSEWHERE]
-    if not found:
+    foreign = [f"{key} (here: {ELSEWHERE[key]})" for key in given if key in ELSEWHERE]
+    if not foreign:
         return ""
-    return f"keys of another context module have no effect: {', '.join(found)}"
+    return f"keys of another context module have no effect: {', '.join(foreign)}"
 
 
 def in_our_keys(given: Mapping[str, Any]) -> dict[str, Any]:

@@ -72,13 +72,13 @@ def responses_tools(tools: Iterable[Mapping[str, Any]]) -> list[Message]:
     """Return tools in the form of OpenAI's Responses."""
     written = []
     for tool in tools:
-        found = _definition(tool)
-        if found is None:
+        definition = _definition(tool)
+        if definition is None:
             written.append(dict(tool))
             continue
-        strict = {"strict": found.more["strict"]} if "strict" in found.more else {"strict": False}
-        described = {"description": found.description} if found.description else {}
-        function = {"type": "function", "name": found.name, **described, "parameters": found.schema}
+        strict = {"strict": definition.more["strict"]} if "strict" in definition.more else {"strict": False}
+        described = {"description": definition.description} if definition.description else {}
+        function = {"type": "function", "name": definition.name, **described, "parameters": definition.schema}
         written.append({**function, **strict})
     return written
 
@@ -106,12 +106,12 @@ def bedrock_tools(tools: Iterable[Mapping[str, Any]]) -> list[Message]:
     """Return tools in the form of Bedrock's Converse."""
     written = []
     for tool in tools:
-        found = _definition(tool)
-        if found is None or "toolSpec" in tool:
+        definition = _definition(tool)
+        if definition is None or "toolSpec" in tool:
             written.append(dict(tool))
             continue
-        described = {"description": found.description} if found.description else {}
-        spec = {"name": found.name, **described, "inputSchema": {"json": found.schema}}
+        described = {"description": definition.description} if definition.description else {}
+        spec = {"name": definition.name, **described, "inputSchema": {"json": definition.schema}}
         written.append({"toolSpec": spec})
     return written
 

@@ -177,7 +177,7 @@ def _resolved(value: Any, parts: Sequence[Message]) -> Any:
     path = value[_REFERENCE]
     if isinstance(path, dict):
         return {key: _resolved(item, parts) for key, item in path["is"].items()}
-    found: Any = parts
+    part: Any = parts
     for step in path:
-        found = found[step]
-    return _as_text(found, value["json"]) if "json" in value else found
+        part = part[step]
+    return _as_text(part, value["json"]) if "json" in value else part

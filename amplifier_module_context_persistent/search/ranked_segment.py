@@ -222,12 +222,12 @@ def postings_in(bucket: bytes, key: int) -> Postings:
     terms = int.from_bytes(bucket[:_KEY_BYTES], "little")
     keys_end = _KEY_BYTES * (1 + terms)
     wanted = key.to_bytes(_KEY_BYTES, "little")
-    found = bucket.find(wanted, _KEY_BYTES, keys_end)
-    while found > 0 and found % _KEY_BYTES:  # these bytes are parts of two keys
-        found = bucket.find(wanted, found + 1, keys_end)
-    if found < 0:
+    position = bucket.find(wanted, _KEY_BYTES, keys_end)
+    while position > 0 and position % _KEY_BYTES:  # these bytes are parts of two keys
+        position = bucket.find(wanted, position + 1, keys_end)
+    if position < 0:
         return NO_POSTINGS
-    term = found // _KEY_BYTES - 1
+    term = position // _KEY_BYTES - 1
     columns = zlib.decompress(memoryview(bucket)[keys_end:])
     counts = _array("H", columns[: 2 * terms])
     before, count = sum(counts[:term]), counts[term]

@@ -226,14 +226,14 @@ def _is_speaker(word: str, index: RankedIndex) -> bool:
 
 def _in_periods(periods: Sequence[Period], scores: Mapping[int, float], index: RankedIndex) -> set[int]:
     """Return the places of messages that were written in one of the periods."""
-    found = set[int]()
+    places = set[int]()
     if not periods:
-        return found
+        return places
     for place in scores:
         seconds = _written(place, index)
         if any(period.holds(seconds) for period in periods):
-            found.add(place)
-    return found
+            places.add(place)
+    return places
 
 
 _TIES = 32
@@ -388,10 +388,10 @@ def _numbers_of(places: Iterable[int], index: RankedIndex) -> dict[int, list[int
     return numbers
 
 
-def _some_of(found: Postings, numbers: Sequence[int]) -> tuple[list[int], list[int]]:
+def _some_of(postings: Postings, numbers: Sequence[int]) -> tuple[list[int], list[int]]:
     """Return the given messages that have a term, and the weight of the term in each of them."""
     having, weights = list[int](), list[int]()
-    messages = found.messages
+    messages = postings.messages
     place = 0
     for number in numbers:
         place = bisect_left(messages, number, place)
@@ -399,7 +399,7 @@ def _some_of(found: Postings, numbers: Sequence[int]) -> tuple[list[int], list[i
             break
         if messages[place] == number:
             having.append(number)
-            weights.append(found.weights[place])
+            weights.append(postings.weights[place])
     return having, weights
 
 

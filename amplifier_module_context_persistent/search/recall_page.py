@@ -284,9 +284,9 @@ def tell_hits(
     if not hits:
         return page(0)
     for count in range(len(hits), 0, -1):
-        found = page(count)
-        if fits(found.output):
-            return found
+        shortened = page(count)
+        if fits(shortened.output):
+            return shortened
     raise RecallError("the session's budget is too small for even one hit: a page is a tenth of it")
 
 

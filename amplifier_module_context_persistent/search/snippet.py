@@ -31,9 +31,9 @@ def marks_of(text: str, worth: Mapping[str, float]) -> list[Mark]:
     """
     marks = []
     for start, end, terms in placed_terms(text[:MOST_CHARS]):
-        found = tuple(term for term in terms if term in worth)
-        if found:
-            marks.append(Mark(start, end, found))
+        known_terms = tuple(term for term in terms if term in worth)
+        if known_terms:
+            marks.append(Mark(start, end, known_terms))
     return marks
 
 

@@ -88,9 +88,9 @@ def stem(word: str) -> str:
         return word
     if "our" in word:
         word = _OUR.sub(r"\1or", word)
-    found = _ISE.search(word)
-    if found is not None and word[found.start() - 1] in "iy":
-        word = f"{word[: found.start()]}z{found[1]}"
+    match = _ISE.search(word)
+    if match is not None and word[match.start() - 1] in "iy":
+        word = f"{word[: match.start()]}z{match[1]}"
     if word[0] == "y":
         word = f"Y{word[1:]}"  # a first y is a consonant
     word = _without_past(_without_plural(word))

@@ -86,10 +86,10 @@ def may_follow(text: str, one: Token, other: Token) -> bool:
 
 def _dates_in(text: str) -> Iterator[tuple[int, int, Date]]:
     at = 0
-    while (found := _first_date(text, at)) is not None:
-        given = {name: int(value) for name, value in found.groupdict().items() if name != "by"}
-        yield found.start(), found.end(), Date(given.get("year", 0), given["month"], given.get("day", 0))
-        at = found.end()
+    while (date := _first_date(text, at)) is not None:
+        given = {name: int(value) for name, value in date.groupdict().items() if name != "by"}
+        yield date.start(), date.end(), Date(given.get("year", 0), given["month"], given.get("day", 0))
+        at = date.end()
 
 
 def _first_date(text: str, at: int) -> re.Match[str] | None:

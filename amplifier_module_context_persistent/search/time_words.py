@@ -196,11 +196,11 @@ def vocabulary(languages: tuple[str, ...]) -> Mapping[tuple[str, ...], Meanings]
     Args:
         languages: some of `en`, `de`, `fr` and `es`.
     """
-    found: dict[tuple[str, ...], dict[Kind, float]] = {}
+    meanings: dict[tuple[str, ...], dict[Kind, float]] = {}
     for language in languages:
         for form, kind, value in _meanings(_TABLES[language]):
-            found.setdefault(form, {}).setdefault(kind, value)
-    return found
+            meanings.setdefault(form, {}).setdefault(kind, value)
+    return meanings
 
 
 def _meanings(table: _Table) -> Iterator[tuple[tuple[str, ...], Kind, float]]:

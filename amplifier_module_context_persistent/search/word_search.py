@@ -57,14 +57,14 @@ class AllWords:
         Raises:
             SlowPatternError: `expired` said so.
         """
-        found: set[tuple[int, int]] = set()
+        all_spans: set[tuple[int, int]] = set()
         for term in self.terms:
             spans = set(term.spans(text, expired=expired))
             if not spans:
                 return
-            found |= spans
+            all_spans |= spans
         end = 0
-        for first, last in sorted(found):
+        for first, last in sorted(all_spans):
             if last > end:
                 yield max(first, end), last
                 end = last
@@ -78,7 +78,7 @@ def words_pattern(query: str) -> AllWords:
     """
     if len(query) > MOST_TEXT_CHARS:
         raise RecallError(f"query: words to look for have at most {MOST_TEXT_CHARS:,} characters, not {len(query):,}")
-    patterns = [_term(found) for found in _TERM.finditer(query)]
+    patterns = [_term(match) for match in _TERM.finditer(query)]
     terms = [pattern for pattern in patterns if pattern is not None]
     if not terms:
         raise RecallError("query: it holds no word")

@@ -55,15 +55,15 @@ def _old_logs(log: str, days: int) -> Iterator[tuple[str, int]]:
     own = Path(log)
     if own.name != LOG_NAME:
         return
-    found = []
+    logs = []
     for path in own.parent.parent.glob(f"*/{LOG_NAME}"):
         try:
             status = path.lstat()
         except OSError:
             continue
         if status.st_size >= LEAST_LOG_BYTES and path != own:
-            found.append((status.st_mtime, str(path), status.st_size))
-    for modified_s, place, size in sorted(found):
+            logs.append((status.st_mtime, str(path), status.st_size))
+    for modified_s, place, size in sorted(logs):
         if modified_s > time.time() - days * _DAY_S:
             return
         is_own_file = os.path.isfile(place) and not os.path.islink(place) and not why_linked(place)

@@ -61,10 +61,10 @@ def rewound(log: Log, to: int | str) -> HistoryChange:
 
 def last_given(log: Log) -> list[tuple[int, Message]]:
     """Return the stored messages of the message that was added last, with their ordinals, or an empty list."""
-    found: list[tuple[int, Message]] = []
+    messages: list[tuple[int, Message]] = []
     for ordinal in reversed(log.index.live):
         (message,) = log.read([ordinal])
-        found.append((ordinal, message))
+        messages.append((ordinal, message))
         if part_number(message) <= 0:
             break
-    return found[::-1]
+    return messages[::-1]

@@ -57,11 +57,13 @@ def _where_it_began(path: Path, working_dir: str) -> Path:
         return path
     projects = path.parents[3]
     beside = projects.glob(f"*/sessions/{glob.escape(path.parent.name)}/{LOG_NAME}")
-    found = [log for log in beside if noted_remote(log) == remote]
-    if len(found) != 1:
+    same_remote = [log for log in beside if noted_remote(log) == remote]
+    if len(same_remote) != 1:
         return path
-    logger.info("the session %s began in another place of %s and goes on there: %s", path.parent.name, remote, found[0])
-    return found[0]
+    logger.info(
+        "the session %s began in another place of %s and goes on there: %s", path.parent.name, remote, same_remote[0]
+    )
+    return same_remote[0]
 
 
 def _location_in(config: Config, session_id: str | None, working_dir: str | None) -> str:

@@ -248,7 +248,7 @@ def align(live: Sequence[Message], given: Sequence[Message]) -> Alignment | None
         live: the live history, in order.
         given: the list.
     """
-    found = Alignment()
+    alignment = Alignment()
     late = late_results(live)
     missing = open_calls(live)
     may_lack = set(late.values())
@@ -265,20 +265,20 @@ def align(live: Sequence[Message], given: Sequence[Message]) -> Alignment | None
             place = position + 1
             after_result = call_id or ""
         elif call_id in called and call_id in missing:
-            found.results[called[call_id], call_id] = _from_repair(message)
+            alignment.results[called[call_id], call_id] = _from_repair(message)
             missing.discard(call_id)
             after_result = call_id
         elif call_id in called and late.get(call_id, -1) >= place:
-            found.results[called[call_id], call_id] = late.pop(call_id)
+            alignment.results[called[call_id], call_id] = late.pop(call_id)
             after_result = call_id
         elif after_result and _may_close(message, is_last=place >= end):
-            found.closings[after_result] = _from_repair(message)
+            alignment.closings[after_result] = _from_repair(message)
             after_result = ""
         elif message.get("role") not in SYSTEM_ROLES:
-            found.tail = list(given[number:])
+            alignment.tail = list(given[number:])
             break
-    is_whole_history = place >= end and may_lack <= found.moved
-    return found if is_whole_history else None
+    is_whole_history = place >= end and may_lack <= alignment.moved
+    return alignment if is_whole_history else None
 
 
 def _end_of_needed(live: Sequence[Message], may_lack: Collection[int]) -> int:
@@ -357,22 +357,22 @@ def arranged(history: LiveHistory, alignment: Alignment, tail: Sequence[Message]
     return TakenMessages([*new, *tail], [*whole_order, *tail], repairs)
 
 
-def _with_results(live: Sequence[Message], found: Alignment) -> list[int | Message]:
+def _with_results(live: Sequence[Message], alignment: Alignment) -> list[int | Message]:
     """Return the positions of the history, with the list's results inserted after the messages of their calls.
 
     Results are in the order of their calls: a result comes after the results of earlier calls.
     """
-    moved = found.moved
+    moved = alignment.moved
     results_of_history: dict[str | None, int] = {}  # the positions of results that stay, by call id
-    if found.results:
+    if alignment.results:
         for position, message in enumerate(live):
             if position not in moved:
                 results_of_history[result_id_of(message)] = position
     inserted_after = defaultdict[int, list[int | Message]](list)
-    for caller in sorted({caller for caller, _ in found.results}):
+    for caller in sorted({caller for caller, _ in alignment.results}):
         place = caller
         for call_id in given_calls(live[caller]):
-            result = found.results.get((caller, call_id))
+            result = alignment.results.get((caller, call_id))
             if result is not None:
                 inserted_after[place].append(result)
             else:
@@ -385,7 +385,7 @@ def _with_results(live: Sequence[Message], found: Alignment) -> list[int | Messa
 
 
 def _with_closings(
-    live: Sequence[Message], items: Sequence[int | Message], found: Alignment, tail: Sequence[Message]
+    live: Sequence[Message], items: Sequence[int | Message], alignment: Alignment, tail: Sequence[Message]
 ) -> list[int | Message]:
     """Add closing messages to the items, at the ends of turns that lack one.
 
@@ -393,11 +393,11 @@ def _with_closings(
     finds nothing more to repair.
     """
     answered = set[str]()
-    for position, _ in found.results:
+    for position, _ in alignment.results:
         answered.update(given_calls(live[position]))
-    if not (answered or found.closings):
+    if not (answered or alignment.closings):
         return list(items)
-    closings = _closings_by_call(live, found)
+    closings = _closings_by_call(live, alignment)
     messages = [live[item] if isinstance(item, int) else item for item in items]
     messages += tail[:1]
     order: list[int | Message] = []
@@ -416,15 +416,15 @@ def _with_closings(
     return order
 
 
-def _closings_by_call(live: Sequence[Message], found: Alignment) -> dict[str, Message]:
+def _closings_by_call(live: Sequence[Message], alignment: Alignment) -> dict[str, Message]:
     """Return the list's closing messages, under every call id of the calling message.
 
     Any of the message's results may be the last one in this log.
     """
-    closings = dict(found.closings)
-    for position in {position for position, _ in found.results}:
+    closings = dict(alignment.closings)
+    for position in {position for position, _ in alignment.results}:
         beside = given_calls(live[position])
-        closing = next((found.closings[call_id] for call_id in beside if call_id in found.closings), None)
+        closing = next((alignment.closings[call_id] for call_id in beside if call_id in alignment.closings), None)
         if closing is not None:
             closings |= dict.fromkeys(beside, closing)
     return closings

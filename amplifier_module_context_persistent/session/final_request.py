@@ -89,20 +89,20 @@ class FinalRequests:
             return ticket, False
         sent = [_plain(message) for message in _messages_of(request)]
         view = [_plain(message) for message in handed.view]
-        found = list(additions(view, sent))
-        new_messages = [addition for addition in found if addition.how == "message"]
+        added = list(additions(view, sent))
+        new_messages = [addition for addition in added if addition.how == "message"]
         left_out = max(0, len(view) + len(new_messages) - len(sent))
         fields = {
             "view": handed.receipt_id,
             "hash": _hash_of(sent),
             "messages": len(sent),
-            "tokens": sum(count(addition.message) for addition in found),
+            "tokens": sum(count(addition.message) for addition in added),
             "left_out": left_out,
-            "added": [self._described(addition) for addition in found],
+            "added": [self._described(addition) for addition in added],
         }
         written = {key: value for key, value in fields.items() if value}
         self._records = {ticket.number: encode_control("sent", **written)}
-        return ticket, bool(found or left_out)
+        return ticket, bool(added or left_out)
 
     def take(self, ticket: Any) -> bytes | None:
         """Remove and return the record of a request whose answer was stored; None if the ticket is unknown."""

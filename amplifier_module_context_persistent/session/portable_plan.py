@@ -72,9 +72,9 @@ class PortablePlan:
         """
         plan = Plan.from_record(self.record, self.keep)
         named = [*plan.keep, plan.upto]
-        found = index.find_all(named)
+        ordinals = index.find_all(named)
         try:
-            positions = live_positions(index.live, [found[message_id] for message_id in named])[:-1]
+            positions = live_positions(index.live, [ordinals[message_id] for message_id in named])[:-1]
         except KeyError as error:
             raise ValueError(f"the live history lacks a message of the plan: {error}") from error
         runs = keep_runs(zip(positions, plan.keep, strict=True))

@@ -119,17 +119,17 @@ class SessionIndex:
             self._begin(log, reader)
         self._messages = len(log.index)
         end = time.monotonic() + STEP_S
-        found: list[Batch] = []
+        new_batches: list[Batch] = []
         for ordinals in batches(log, self._next):
             if reader is not None:
-                found.append(read_batch(reader, ordinals, Stamp.of(reader.file.status())))
+                new_batches.append(read_batch(reader, ordinals, Stamp.of(reader.file.status())))
             else:
                 offsets = log.index.columns.offsets[ordinals.start : ordinals.stop]
-                found.append(Batch(list(zip(offsets, log.read(ordinals), strict=True)), None))
+                new_batches.append(Batch(list(zip(offsets, log.read(ordinals), strict=True)), None))
             self._next = ordinals.stop
             if time.monotonic() > end:
                 break
-        return found
+        return new_batches
 
     def _begin(self, log: Log, reader: LogReader | None) -> None:
         """Start with the part of the index that is stored in the catalogue or in the log's database.
@@ -172,9 +172,9 @@ class SessionIndex:
         self._index = None
         self._may_ask_server = self._may_ask_server and not without_server
 
-    def take(self, found: Sequence[Batch]) -> None:
+    def take(self, batches: Sequence[Batch]) -> None:
         """Index messages that were read. This may run on any thread."""
-        for batch in found:
+        for batch in batches:
             self._fill.take(batch)
 
     def answer(self, question: Question, *, most: int, written: Written = ANY_TIME) -> Answer:
@@ -261,9 +261,9 @@ class _OneLog:
         if self._stored is not None:
             yield from self._stored.postings(key)
         for number, segment in enumerate(self._made, self._first_made):
-            found = segment.postings(key)
-            if found.weights:
-                yield number, found
+            postings = segment.postings(key)
+            if postings.weights:
+                yield number, postings
 
     def seconds(self, segment: int, number: int) -> int:
         """Return the time of a found message in seconds since 1970, or 0 if it is unknown."""
@@ -352,8 +352,8 @@ async def best_answers(
     deadline = clock() + FILL_S
     try:
         for _ in range(_TRIES):
-            while found := await session.queue.run(index.read):
-                await asyncio.to_thread(index.take, found)
+            while batches := await session.queue.run(index.read):
+                await asyncio.to_thread(index.take, batches)
                 if clock() > deadline:
                     break
             try:

@@ -198,14 +198,16 @@ async def _append_additions(store: Store, given: Sequence[Message], *, timestamp
     session = await store.open()
     if await session.read(lambda log: additions_only(log, given, may_repair=may_repair)) is None:
         return False
-    found: list[list[Message] | None] = []  # the last one counts: another process may have added messages meanwhile
+    # The last comparison counts: another process may have added messages meanwhile.
+    comparisons: list[list[Message] | None] = []
 
     def choose() -> TakenMessages:
-        found.append(additions_only(session.log, given, may_repair=may_repair))
-        return TakenMessages(found[-1] or [])
+        additions = additions_only(session.log, given, may_repair=may_repair)
+        comparisons.append(additions)
+        return TakenMessages(additions or [])
 
     await store.append(lambda history: history.take(choose, timestamp=timestamp), small=False, looks_back=True)
-    return found[-1] is not None
+    return comparisons[-1] is not None
 
 
 async def _take(store: Store, host: Host, given: Sequence[Message], *, timestamp: str, may_repair: bool) -> None:

@@ -105,9 +105,9 @@ class BestMessage:
             most: the largest number of lines.
         """
         spans = [(self.marks[at].start, self.marks[at].end) for at in self.window]
-        found = list(matching_lines(self.text, spans))
-        if found:
-            return found[:most]
+        matching = list(matching_lines(self.text, spans))
+        if matching:
+            return matching[:most]
         first = next((line for line in self.text.split("\n") if line.strip()), "")
         return [FoundLine(1, first)]
 
@@ -254,9 +254,9 @@ def _notes(answer: RankedAnswer, best: Sequence[BestMessage]) -> tuple[str, ...]
     return tuple(notes)
 
 
-def _word_in(found: Sequence[BestMessage], term: str) -> str:
+def _word_in(messages: Sequence[BestMessage], term: str) -> str:
     """Return the first word in the messages that matches a term; "" if there is none."""
-    for message in found:
+    for message in messages:
         for mark in message.marks:
             if term in mark.terms:
                 return message.text[mark.start : mark.end]

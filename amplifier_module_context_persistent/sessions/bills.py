@@ -157,7 +157,7 @@ def bill_of(prices: PriceList, sums: RequestSums) -> Bill:
 
 def cost_of(figures: Figures, prices: PriceList) -> Cost:
     """Return the cost of all requests in a log."""
-    found = Cost()
+    cost = Cost()
     columns, group = sums_by_model(prices)
     rows = figures.rows(
         f"SELECT {columns}"
@@ -166,9 +166,9 @@ def cost_of(figures: Figures, prices: PriceList) -> Cost:
     for row in rows:
         sums = RequestSums._make(row)
         bill = bill_of(prices, sums)
-        found.models.setdefault(sums.model, Bill()).add(bill)
-        found.total.add(bill)
-    return found
+        cost.models.setdefault(sums.model, Bill()).add(bill)
+        cost.total.add(bill)
+    return cost
 
 
 def bills_by_turn(figures: Figures, prices: PriceList) -> dict[int, Bill]:

@@ -238,7 +238,7 @@ def files_of(sessions: Sequence[SessionFile], path: str = "") -> tuple[list[File
 def _added_up(read: Sequence[_SessionCalls], roots: Mapping[SessionFile, str]) -> list[FileUse]:
     """Return the uses of files by the calls of sessions, the last used files first. A copied call counts once."""
     origins = _origins(read)
-    found: dict[tuple[str, str, str], FileUse] = {}
+    uses: dict[tuple[str, str, str], FileUse] = {}
     for session, _, calls in read:
         project, root = session.project, roots[session]
         for call in calls:
@@ -246,9 +246,9 @@ def _added_up(read: Sequence[_SessionCalls], roots: Mapping[SessionFile, str]) -
             if is_copy:
                 continue
             path = _from_project(call.path, project)
-            use = found.setdefault((project, root, path), FileUse(path, root, project))
+            use = uses.setdefault((project, root, path), FileUse(path, root, project))
             use.add(session.id, call)
-    return sorted(found.values(), key=lambda use: (use.last_time, use.session, use.path), reverse=True)
+    return sorted(uses.values(), key=lambda use: (use.last_time, use.session, use.path), reverse=True)
 
 
 class _SessionCalls(NamedTuple):

@@ -169,14 +169,14 @@ def matching(
         CatalogueError: the filter needs the sessions' totals, and Python has no SQLite.
         FilterError: no session, or more than one, has the name of an excepted session.
     """
-    found = [session for session in _without_excepted(sessions, wanted) if _may_be_of_time(session, wanted)]
+    chosen = [session for session in _without_excepted(sessions, wanted) if _may_be_of_time(session, wanted)]
     if wanted.asks_names:
-        found = _with_names(found, wanted, unknown)
+        chosen = _with_names(chosen, wanted, unknown)
     if wanted.asks_times:
-        found = _of_time(found, wanted, without_time)
+        chosen = _of_time(chosen, wanted, without_time)
     if wanted.asks_figures:
-        found = _with_figures(found, wanted, watch, unknown)
-    return found[: wanted.most]
+        chosen = _with_figures(chosen, wanted, watch, unknown)
+    return chosen[: wanted.most]
 
 
 def _with_names(
@@ -267,14 +267,14 @@ def _with_figures(
     from ..tokens.on_demand import named_counter  # most filters do not need it
     from .gather_figures import gathered
 
-    with gathered(sessions, named_counter("auto"), watch or _without_progress) as found:
+    with gathered(sessions, named_counter("auto"), watch or _without_progress) as figures:
         kept = {str(session.path) for session in sessions}
         if wanted.model:
-            kept &= _paths_with_model(found, wanted.model, unknown)
+            kept &= _paths_with_model(figures, wanted.model, unknown)
         if wanted.tools:
-            kept &= _paths_with_tools(found, wanted.tools, unknown)
+            kept &= _paths_with_tools(figures, wanted.tools, unknown)
         if wanted.failed:
-            rows = found.connection.execute("SELECT DISTINCT path FROM calls JOIN logs USING (session) WHERE failed")
+            rows = figures.connection.execute("SELECT DISTINCT path FROM calls JOIN logs USING (session) WHERE failed")
             kept &= {path for (path,) in rows}
     return [session for session in sessions if str(session.path) in kept]
 
@@ -284,10 +284,10 @@ def _without_progress(_: Sequence[str]) -> AbstractContextManager[FileSystem]:
 
 
 def _paths_with_model(
-    found: GatheredFigures, wanted: str, unknown: Callable[[str, str, Sequence[str]], None]
+    figures: GatheredFigures, wanted: str, unknown: Callable[[str, str, Sequence[str]], None]
 ) -> set[str]:
     """Return the paths of the logs with a request to a model whose name contains a text, ignoring case."""
-    rows = found.connection.execute("SELECT DISTINCT path, model FROM requests JOIN logs USING (session)").fetchall()
+    rows = figures.connection.execute("SELECT DISTINCT path, model FROM requests JOIN logs USING (session)").fetchall()
     paths = {path for path, model in rows if wanted.casefold() in str(model).casefold()}
     if not paths:
         unknown("model", wanted, sorted({str(model) for _, model in rows if model}))
@@ -295,12 +295,12 @@ def _paths_with_model(
 
 
 def _paths_with_tools(
-    found: GatheredFigures, wanted: Sequence[str], unknown: Callable[[str, str, Sequence[str]], None]
+    figures: GatheredFigures, wanted: Sequence[str], unknown: Callable[[str, str, Sequence[str]], None]
 ) -> set[str]:
     """Return the paths of the logs with calls of all these tools, ignoring case."""
     paths_by_tool: dict[str, set[str]] = {}
     tools = set[str]()
-    for path, tool in found.connection.execute("SELECT DISTINCT path, tool FROM calls JOIN logs USING (session)"):
+    for path, tool in figures.connection.execute("SELECT DISTINCT path, tool FROM calls JOIN logs USING (session)"):
         tools.add(str(tool))
         paths_by_tool.setdefault(str(tool).casefold(), set()).add(path)
     for tool in wanted:

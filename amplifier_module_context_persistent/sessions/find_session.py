@@ -89,10 +89,10 @@ def _hosted_sessions(pattern: str) -> list[SessionFile]:
 
     The path is relative to the directory of the host's projects; it may contain wildcards.
     """
-    found = list[tuple[Path, str, str]]()
+    logs = list[tuple[Path, str, str]]()
     for root, prefix in projects_dirs().items():
-        found.extend((path, path.parent.name, f"{prefix}{path.parents[2].name}") for path in root.glob(pattern))
-    return _newest_first(found)
+        logs.extend((path, path.parent.name, f"{prefix}{path.parents[2].name}") for path in root.glob(pattern))
+    return _newest_first(logs)
 
 
 def sessions_below(root: Path) -> list[SessionFile]:
@@ -157,7 +157,7 @@ def sessions_with_id_prefix(paths: Iterable[str]) -> list[SessionFile]:
     Raises:
         LogUnreadableError: a database cannot be queried.
     """
-    found: dict[str, SessionFile] = {}
+    sessions: dict[str, SessionFile] = {}
     for path in paths:
         name = stored_name(path)
         if not name:
@@ -165,8 +165,8 @@ def sessions_with_id_prefix(paths: Iterable[str]) -> list[SessionFile]:
         storage, _ = split_location(path)
         project, _, session_id = name.rpartition("/")
         for session in _stored_of_id(storage, session_id, project or None):
-            found[str(session.path)] = session
-    return list(found.values())
+            sessions[str(session.path)] = session
+    return list(sessions.values())
 
 
 def _stored_with_names(storage: str, project: str | None) -> list[SessionFile]:
@@ -219,15 +219,15 @@ def files_in(directory: str | Path) -> list[SessionFile]:
     Raises:
         OSError: the directory cannot be read.
     """
-    root, found = Path(directory), []
+    root, logs = Path(directory), []
     for path in sorted(root.iterdir()):
         if path.name == LOG_NAME:
-            found.append((path, root.resolve().name, ""))
+            logs.append((path, root.resolve().name, ""))
         elif may_exist(os.path.join(path, LOG_NAME)):  # a path object for each file would take as long as the rest
-            found.append((path / LOG_NAME, path.name, ""))
+            logs.append((path / LOG_NAME, path.name, ""))
         elif path.suffix == ".jsonl" and may_be_log(path):
-            found.append((path, path.stem, ""))
-    return _newest_first(found)
+            logs.append((path, path.stem, ""))
+    return _newest_first(logs)
 
 
 _PLACES_OF_PROJECTS = ("", "projects/", ".amplifier/projects/")
@@ -253,9 +253,9 @@ def sessions_in(directory: str | Path) -> list[SessionFile]:
     return sorted([*files_in(root), *_newest_first(logs)], key=_age)
 
 
-def _newest_first(found: Iterable[tuple[Path, str, str]]) -> list[SessionFile]:
+def _newest_first(logs: Iterable[tuple[Path, str, str]]) -> list[SessionFile]:
     sessions = []
-    for path, session_id, project in found:
+    for path, session_id, project in logs:
         try:
             modified_s = path.lstat().st_mtime
         except FileNotFoundError:
@@ -293,11 +293,11 @@ def find_session(name: str, working_dir: str | Path = ".", *, storage: str | Non
     if not is_directory and os.path.lexists(path):
         return path
 
-    found = _by_id(name, _scopes_of_id(name, working_dir, storage))
-    if found is None:
-        found = _by_name(name, _scopes_of_name(working_dir, storage))
-    if found is not None:
-        return found.path
+    session = _by_id(name, _scopes_of_id(name, working_dir, storage))
+    if session is None:
+        session = _by_name(name, _scopes_of_name(working_dir, storage))
+    if session is not None:
+        return session.path
     if os.sep in name and storage is None and not is_directory:
         return path
     if is_directory:
@@ -315,14 +315,14 @@ def find_among(sessions: Sequence[SessionFile], name: str) -> SessionFile:
         SessionNameError: none of the sessions, or more than one, has this name.
     """
     scopes: Scopes = [lambda: list(sessions)]
-    found = None
+    session = None
     if name:
-        found = _with_path(sessions, name) or _with_own_id(sessions, name) or _by_id(name, scopes)
-    if found is None:
-        found = _by_name(name, scopes)
-    if found is None:
+        session = _with_path(sessions, name) or _with_own_id(sessions, name) or _by_id(name, scopes)
+    if session is None:
+        session = _by_name(name, scopes)
+    if session is None:
         raise SessionNameError("none of these sessions is called so")
-    return found
+    return session
 
 
 def _with_path(sessions: Iterable[SessionFile], name: str) -> SessionFile | None:
@@ -405,11 +405,11 @@ def _by_name(name: str, scopes: Scopes) -> SessionFile | None:
     if not wanted:
         return None
     for list_sessions in scopes:
-        found = _matches_of_name(list_sessions(), wanted)
-        if len(found) > 1:
-            raise SessionNameError(f"more than one session has that name: {_listed(found, named=True)}; give an id")
-        if found:
-            return found[0]
+        matches = _matches_of_name(list_sessions(), wanted)
+        if len(matches) > 1:
+            raise SessionNameError(f"more than one session has that name: {_listed(matches, named=True)}; give an id")
+        if matches:
+            return matches[0]
     return None
 
 

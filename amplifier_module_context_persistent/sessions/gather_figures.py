@@ -80,30 +80,30 @@ def gathered(sessions: Iterable[SessionFile], counter: TokenCounter, watch: Watc
     with in_memory() as connection:
         connection.execute(_LOGS)
         connection.execute("BEGIN")
-        found = GatheredFigures(connection)
+        figures = GatheredFigures(connection)
         left = dict(enumerate(sessions, 1))
         places = {catalogue_of(session.path) for session in left.values() if isinstance(session.path, Path)}
         for place in sorted(places):
-            left = _take_known(found, place, left, counter)
+            left = _take_known(figures, place, left, counter)
         stored = StoredFigures(counter)
-        left = _take_stored(found, stored, left)
+        left = _take_stored(figures, stored, left)
         with watch([str(session.path) for session in left.values()]) as files:
             for number, session in left.items():
                 try:
-                    _compute(found, number, session, stored, counter, files)
+                    _compute(figures, number, session, stored, counter, files)
                 except (LogError, OSError, ValueError) as error:
                     _forget(connection, number)
-                    found.unreadable[str(session.path)] = reason_of(error)
+                    figures.unreadable[str(session.path)] = reason_of(error)
         stored.keep()
         _note_roots(connection)
         count_once(connection)
-        ((found.sessions, found.sub_agents, found.up_to_us),) = connection.execute(_GATHERED)
+        ((figures.sessions, figures.sub_agents, figures.up_to_us),) = connection.execute(_GATHERED)
         connection.execute("COMMIT")
-        yield found
+        yield figures
 
 
 def _compute(
-    found: GatheredFigures,
+    figures: GatheredFigures,
     number: int,
     one: SessionFile,
     stored: StoredFigures,
@@ -124,11 +124,11 @@ def _compute(
                 stored.add(transcript.reader, one.path, rows)
 
         with figures_of(transcript.reader, counter, wait_s=0, note=note) as kept:
-            _copy(kept, found, number, one)
+            _copy(kept, figures, number, one)
 
 
 def _take_known(
-    found: GatheredFigures, place: Path, sessions: dict[int, SessionFile], counter: TokenCounter
+    figures: GatheredFigures, place: Path, sessions: dict[int, SessionFile], counter: TokenCounter
 ) -> dict[int, SessionFile]:
     """Copy a catalogue's figures of sessions to `found`, if their logs did not change since they were computed.
 
@@ -146,17 +146,17 @@ def _take_known(
                 name = name_of(session.path)
                 is_known = name in ids_by_name and name in covered
                 if is_known and covered[name].is_whole_of(session.path):
-                    _copy(Figures(connection, ids_by_name[name]), found, number, session)
+                    _copy(Figures(connection, ids_by_name[name]), figures, number, session)
                     del left[number]
     except CatalogueError:
         for number in sessions:
-            _forget(found.connection, number)
+            _forget(figures.connection, number)
         return sessions
     return left
 
 
 def _take_stored(
-    found: GatheredFigures, stored: StoredFigures, sessions: dict[int, SessionFile]
+    figures: GatheredFigures, stored: StoredFigures, sessions: dict[int, SessionFile]
 ) -> dict[int, SessionFile]:
     """Copy the figures that databases have of sessions to `found`, if their logs did not change.
 
@@ -167,16 +167,16 @@ def _take_stored(
     for location, kept in stored.kept(numbers):
         number = numbers[location]
         try:
-            _note_log(found.connection, number, sessions[number], is_fork=kept.is_fork)
-            insert(found.connection, number, kept.rows)
+            _note_log(figures.connection, number, sessions[number], is_fork=kept.is_fork)
+            insert(figures.connection, number, kept.rows)
             del left[number]
         except SQLITE_ERRORS:  # another program wrote them
-            _forget(found.connection, number)
+            _forget(figures.connection, number)
     return left
 
 
-def _copy(source: Figures, found: GatheredFigures, number: int, one: SessionFile) -> None:
-    target = found.connection
+def _copy(source: Figures, figures: GatheredFigures, number: int, one: SessionFile) -> None:
+    target = figures.connection
     ((is_fork,),) = source.rows("SELECT is_fork FROM sessions WHERE id = ?")
     _note_log(target, number, one, is_fork=is_fork)
     for table in _COPIED:

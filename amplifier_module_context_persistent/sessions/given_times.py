@@ -27,9 +27,9 @@ def moment_s(value: Moment, *, name: str = "time") -> float:
             return time.time() - value.total_seconds()
         if isinstance(value, datetime):
             return value.timestamp()
-        found = re.fullmatch(r"(\d{1,9})([smhdwy])", value)
-        if found:
-            return time.time() - int(found[1]) * _SECONDS[found[2]]
+        match = re.fullmatch(r"(\d{1,9})([smhdwy])", value)
+        if match:
+            return time.time() - int(match[1]) * _SECONDS[match[2]]
         if not re.match(r"\d{4}-", value) and (begin := _begin_in_words(value)) is not None:
             return begin
         return datetime.fromisoformat(value).timestamp()

@@ -140,7 +140,7 @@ class SessionFollower:
         """Return the changes in new control records, each with its offset; for a reset, the offset of its beginning."""
         is_changed = index.generation != self._generation
         live = len(index.live)
-        found: list[tuple[int, SessionChange]] = []
+        changes: list[tuple[int, SessionChange]] = []
         for line in self._log.whole_lines(self._offset):
             control = control_of(line.content)
             if control is None:
@@ -153,15 +153,15 @@ class SessionFollower:
                 begin = self._begun.pop(name_of(record.get("id")), None)
                 if begin is not None and (is_changed or self._is_late):
                     reason = _BY_REASON.get(name_of(record.get("reason")), "replaced")
-                    found.append((begin, SessionChange(reason, live, time)))
+                    changes.append((begin, SessionChange(reason, live, time)))
             elif kind == "plan":
                 tokens_before, tokens_after = _number(record.get("tokens_before")), _number(record.get("tokens_after"))
-                found.append((line.offset, SessionChange("compacted", live, time, tokens_before, tokens_after)))
+                changes.append((line.offset, SessionChange("compacted", live, time, tokens_before, tokens_after)))
         self._offset = self._log.scanner.offset
         self._is_late = False
-        if is_changed and all(change.kind == "compacted" for _, change in found):
-            found.append((0, SessionChange("replaced", live)))  # damage that is found later changes the live history
-        return sorted(found, key=lambda one: one[0])
+        if is_changed and all(change.kind == "compacted" for _, change in changes):
+            changes.append((0, SessionChange("replaced", live)))  # damage that is found later changes the live history
+        return sorted(changes, key=lambda one: one[0])
 
     def _merged(
         self, positions: list[int], changes: list[tuple[int, SessionChange]]

@@ -44,11 +44,11 @@ def sessions_unused_since(storage: str, since_s: float, project: str | None = No
     in_use = [stored_session(storage, name, 0.0) for name in names_in_use]
     paths_in_use = {session.path for session in in_use}
     unused = [session for session in candidates if session.path not in paths_in_use]
-    found = list[SessionFile]()
+    sessions = list[SessionFile]()
     for group in groups_of([*unused, *in_use]):
         if paths_in_use.isdisjoint(session.path for session in group):
-            found.extend(group)
-    return found
+            sessions.extend(group)
+    return sessions
 
 
 def groups_of(sessions: Iterable[SessionFile]) -> list[list[SessionFile]]:

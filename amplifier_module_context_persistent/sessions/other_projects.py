@@ -24,11 +24,11 @@ def last_session(working_dir: str | Path = ".", *, storage: str | None = None) -
         SessionNameError: the project has no session.
         LogUnreadableError: the database cannot be queried.
     """
-    found = project_sessions(working_dir, storage=storage)
-    if not found:
+    sessions = project_sessions(working_dir, storage=storage)
+    if not sessions:
         place = f" in {storage}" if storage is not None else ""
         raise SessionNameError(f"this project has no session{place}; {other_projects_hint(working_dir, storage)}")
-    return found[0]
+    return sessions[0]
 
 
 def other_projects_hint(working_dir: str | Path = ".", storage: str | None = None) -> str:
@@ -69,18 +69,18 @@ def named_projects(sessions: Iterable[SessionFile]) -> str:
     return f"of other projects {listed}{more} (--project NAME)"
 
 
-def earlier_checkouts_hint(found: Sequence[SessionFile], working_dir: str | Path = ".") -> str:
+def earlier_checkouts_hint(sessions: Sequence[SessionFile], working_dir: str | Path = ".") -> str:
     """Return a text that names earlier checkouts of this repository with sessions that were not found; else "".
 
     Args:
-        found: the sessions of the project of `working_dir`.
+        sessions: the sessions of the project of `working_dir`.
         working_dir: a directory in the current checkout.
     """
     here = project_slug(working_dir)
-    earlier = {session.project for session in found if session.project and session.project != here}
+    earlier = {session.project for session in sessions if session.project and session.project != here}
     if not earlier:
         return ""
-    paths = {session.path for session in found}
+    paths = {session.path for session in sessions}
     not_found = Counter[str]()
     for session in session_files():
         if session.project in earlier and session.path not in paths:

@@ -80,10 +80,10 @@ class ProjectSearch:
             self._covered = covered_by_path(connection, WORDS)
             if not asked:
                 return
-            found = find_blocks(connection, asked, self._covered)
-        self._found = found.ranges
-        self._is_damaged = bool(found.damaged)
-        for name in found.damaged:
+            blocks = find_blocks(connection, asked, self._covered)
+        self._found = blocks.ranges
+        self._is_damaged = bool(blocks.damaged)
+        for name in blocks.damaged:
             del self._covered[name]
 
     def rules_out(self, session: SessionFile) -> bool:

@@ -169,10 +169,10 @@ def _match_in(
 def _words_of(pattern: Pattern | AllWords) -> list[bytes]:
     """Return words, in lower case, that the line of a call contains if the text of the call matches."""
     terms = pattern.terms if isinstance(pattern, AllWords) else (pattern,)
-    found = list[bytes]()
+    texts = list[bytes]()
     for term in terms:
-        found += [word.lower() for word in _lasting_words(term.needle)]
-    return found
+        texts += [word.lower() for word in _lasting_words(term.needle)]
+    return texts
 
 
 def _lasting_words(needle: bytes) -> list[bytes]:

@@ -287,12 +287,13 @@ def _price_in_package(model: str) -> tuple[Price, PriceOrigin] | None:
     for name in dict.fromkeys((model, model.rpartition("/")[2])):
         try:
             usage = genai_prices.Usage(input_tokens=1)
-            found = genai_prices.calc_price(usage, name, genai_request_timestamp=noon)
+            calculation = genai_prices.calc_price(usage, name, genai_request_timestamp=noon)
         except LookupError:
             continue
-        if undated_name(name) != undated_name(found.model.id) and not _names_exactly(found.model.match, name):
+        model_found = calculation.model
+        if undated_name(name) != undated_name(model_found.id) and not _names_exactly(model_found.match, name):
             continue  # the package also matches the beginning of a name
-        price = _price_of_package(found.model_price)
+        price = _price_of_package(calculation.model_price)
         origin = PriceOrigin(f"genai-prices {version('genai-prices')}", f"{noon:%Y-%m-%d}")
         return (price, origin) if price is not None else None
     return None
@@ -308,9 +309,9 @@ def _names_exactly(clause: Any, name: str) -> bool:
     return getattr(clause, "equals", None) == name
 
 
-def _price_of_package(found: Any) -> Price | None:
+def _price_of_package(package_price: Any) -> Price | None:
     """Convert a price of `genai-prices` to a `Price`; None if it has several steps, or no input or output price."""
-    input_price, output_price = found.input_mtok, found.output_mtok
+    input_price, output_price = package_price.input_mtok, package_price.output_mtok
     if input_price is None or output_price is None:
         return None
     steps = set[int]()
@@ -322,9 +323,9 @@ def _price_of_package(found: Any) -> Price | None:
         steps.add(price.tiers[0].start)
     if len(steps) > 1:
         return None
-    cached_price = input_price if found.cache_read_mtok is None else found.cache_read_mtok
-    write_price = input_price if found.cache_write_mtok is None else found.cache_write_mtok
-    write_1h_price = getattr(found, "cache_write_1h_mtok", None)
+    cached_price = input_price if package_price.cache_read_mtok is None else package_price.cache_read_mtok
+    write_price = input_price if package_price.cache_write_mtok is None else package_price.cache_write_mtok
+    write_1h_price = getattr(package_price, "cache_write_1h_mtok", None)
     if write_1h_price is None:
         write_1h_price = write_price
     return Price(

@@ -139,9 +139,11 @@ def cost(*, by: str = "model", storage: str | None = None, **filters: Unpack[Fil
     wanted = _filter(filters)
     period = Period(wanted.since_s, wanted.until_s)
     watch = nullcontext(FileSystem())
-    with gathered(_chosen(storage, filters), named_counter("auto"), lambda _: watch) as found:
+    with gathered(_chosen(storage, filters), named_counter("auto"), lambda _: watch) as figures:
         prices = PriceList()
-        return CostReport(total_of(found, prices, period), totals(found, prices, by, period), dict(found.unreadable))
+        return CostReport(
+            total_of(figures, prices, period), totals(figures, prices, by, period), dict(figures.unreadable)
+        )
 
 
 def files(*, path: str = "", storage: str | None = None, **filters: Unpack[Filters]) -> list[FileUse]:
@@ -161,10 +163,10 @@ def files(*, path: str = "", storage: str | None = None, **filters: Unpack[Filte
 
 def _chosen(storage: str | None, filters: Filters) -> list[SessionFile]:
     wanted = _filter(filters)
-    found = candidates(wanted, everywhere=True, storage=storage)
-    if not found and not wanted.places and wanted.project is not None and not is_directory(wanted.project):
+    sessions = candidates(wanted, everywhere=True, storage=storage)
+    if not sessions and not wanted.places and wanted.project is not None and not is_directory(wanted.project):
         raise FilterError(f"project: {no_project(wanted.project, storage=storage)}")
-    return matching(found, wanted)
+    return matching(sessions, wanted)
 
 
 def _filter(filters: Filters) -> SessionFilter:

@@ -40,11 +40,11 @@ def read_log(reader: ReadableLog) -> None:
 
 def was_live(reader: StoredLog) -> bytearray:
     """Return a byte for each message of a log, in order: 1 if the message was live at any time, else 0."""
-    found = bytearray(len(reader.index))
+    was_ever_live = bytearray(len(reader.index))
     if not any(kind_of(name).frames for name in reader.index.control_counts):  # then nothing was ever hidden
         for ordinal in reader.index.live:
-            found[ordinal] = 1
-        return found
+            was_ever_live[ordinal] = 1
+        return was_ever_live
     scanner = Scanner(reader.max_record_bytes)
     index = scanner.index
     live = index.live
@@ -52,11 +52,11 @@ def was_live(reader: StoredLog) -> bytearray:
         scanner.take(line.content, line.number, line.offset)
         if index.live is not live:  # a record that changes the live history makes a new list
             for ordinal in live:
-                found[ordinal] = 1
+                was_ever_live[ordinal] = 1
             live = index.live
     for ordinal in live:
-        found[ordinal] = 1
-    return found
+        was_ever_live[ordinal] = 1
+    return was_ever_live
 
 
 _PADDING = b"\0\r\t "

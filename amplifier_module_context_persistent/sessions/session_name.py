@@ -108,11 +108,12 @@ def read_name(log: str | Path) -> SessionName:
 
 def read_names(logs: Iterable[str | Path]) -> list[SessionName]:
     """Return the names of these logs' sessions, in order."""
-    asked, names = list(logs), SessionNames()
-    names.expect(asked)
-    found = [names.of(log) for log in asked]
+    paths = list(logs)
+    names = SessionNames()
+    names.expect(paths)
+    names_of_logs = [names.of(path) for path in paths]
     names.keep()
-    return found
+    return names_of_logs
 
 
 def name_from_glance(log: str | Path, seen: Glance) -> SessionName:

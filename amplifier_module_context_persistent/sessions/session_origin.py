@@ -50,15 +50,15 @@ def source_compactions(transcript: Transcript) -> dict[int, SourceCompaction]:
     from ..view.plan import Plan  # it loads half of the package, and most logs were not imported
     from .find_request import imported_plans
 
-    found: dict[int, SourceCompaction] = {}
+    compactions: dict[int, SourceCompaction] = {}
     for position, kept, record in imported_plans(index, transcript.book):
         plan = Plan.from_record(record, ())
         tokens, summary = (
             (plan.making.tokens_before, plan.making.tokens_after),
             plan.summary or name_of(record.get("notice")),
         )
-        found[position] = SourceCompaction(position, plan.left_out.messages, kept, *tokens, summary)
-    return found
+        compactions[position] = SourceCompaction(position, plan.left_out.messages, kept, *tokens, summary)
+    return compactions
 
 
 def _is_own(index: Index) -> bool:

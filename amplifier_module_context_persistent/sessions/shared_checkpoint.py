@@ -72,14 +72,14 @@ def _roots() -> list[Path]:
 
     The default directory is always included, because a command may run without the host's environment variables.
     """
-    found = [Path.home() / ".local" / "state" / "amplifier" / "sessions"]
+    roots = [Path.home() / ".local" / "state" / "amplifier" / "sessions"]
     state_home = os.environ.get("XDG_STATE_HOME")
     if state_home:
-        found.append(Path(state_home).expanduser() / "amplifier" / "sessions")
+        roots.append(Path(state_home).expanduser() / "amplifier" / "sessions")
     configured = os.environ.get("AMPLIFIER_SESSION_STATE_HOME")
     if configured:
-        found.append(Path(configured).expanduser())
-    return list(dict.fromkeys(found))
+        roots.append(Path(configured).expanduser())
+    return list(dict.fromkeys(roots))
 
 
 def _files_in(root: Path, session_id: str) -> Iterator[Path]:

@@ -125,27 +125,27 @@ class Answer:
 _FILES = "CREATE TABLE files (session INTEGER, file_path TEXT, action TEXT, turn INTEGER, message INTEGER, time TEXT)"
 
 
-def add_files(found: GatheredFigures) -> None:
+def add_files(figures: GatheredFigures) -> None:
     """Add a table with the uses of files by calls, which are read from the logs.
 
     Call this before `add_views`, if a query needs the files. Logs that cannot be read are skipped.
     """
-    rows = found.connection.execute("SELECT session, path FROM logs ORDER BY session").fetchall()
-    found.connection.execute(_FILES)
+    rows = figures.connection.execute("SELECT session, path FROM logs ORDER BY session").fetchall()
+    figures.connection.execute(_FILES)
     for number, path in rows:
         with suppress(LogError, OSError, ValueError), Transcript(path) as transcript:
             calls = [
                 (number, call.path, call.action, call.turn, call.message, call.time) for call in file_calls(transcript)
             ]
-            found.connection.executemany("INSERT INTO files VALUES (?, ?, ?, ?, ?, ?)", calls)
+            figures.connection.executemany("INSERT INTO files VALUES (?, ?, ?, ?, ?, ?)", calls)
 
 
-def add_views(found: GatheredFigures, prices: PriceList) -> dict[str, list[str]]:
+def add_views(figures: GatheredFigures, prices: PriceList) -> dict[str, list[str]]:
     """Add the SQL views, and return their columns by the views' names without versions.
 
     If `add_files` was not called before, the view of files is empty.
     """
-    connection = found.connection
+    connection = figures.connection
     connection.execute(_FILES.replace("TABLE", "TABLE IF NOT EXISTS"))
     connection.execute("PRAGMA temp_store = MEMORY")  # this also drops existing temporary views
 
@@ -169,11 +169,11 @@ def add_views(found: GatheredFigures, prices: PriceList) -> dict[str, list[str]]
     return columns
 
 
-def ask(found: GatheredFigures, query: str, *, most_rows: int, timeout_s: float) -> Answer:
+def ask(figures: GatheredFigures, query: str, *, most_rows: int, timeout_s: float) -> Answer:
     """Answer a query over the SQL views, which `add_views` has to add first.
 
     Args:
-        found: the gathered figures.
+        figures: the gathered figures.
         query: a single SQL statement.
         most_rows: the largest number of rows to return.
         timeout_s: the longest time in seconds that the query may take.
@@ -181,7 +181,7 @@ def ask(found: GatheredFigures, query: str, *, most_rows: int, timeout_s: float)
     Raises:
         QueryError: the query does more than read, takes too much time or memory, or SQLite refuses it.
     """
-    connection = found.connection
+    connection = figures.connection
     _restrict(connection)
     end = monotonic() + timeout_s
     connection.set_progress_handler(lambda: monotonic() > end, _OPERATIONS)

@@ -136,12 +136,12 @@ class Statistics:
         return plain
 
 
-def statistics_of(reader: ReadableLog, found: Figures, *, tokenizer: str, with_turns: bool = True) -> Statistics:
+def statistics_of(reader: ReadableLog, figures: Figures, *, tokenizer: str, with_turns: bool = True) -> Statistics:
     """Compute the statistics of a session from its figures.
 
     Args:
         reader: the session's log.
-        found: the figures of the log.
+        figures: the figures of the log.
         tokenizer: the name of the counter that counted the tokens.
         with_turns: whether to fill `turns`.
 
@@ -150,49 +150,49 @@ def statistics_of(reader: ReadableLog, found: Figures, *, tokenizer: str, with_t
     """
     described = reader.describe()
     statistics = Statistics(described.location, tokenizer, described.size_bytes, damage=len(reader.index.damage))
-    statistics.total = total_share(found)
-    roles = found.rows("SELECT role, messages, tokens FROM shares WHERE session = ? ORDER BY rowid")
+    statistics.total = total_share(figures)
+    roles = figures.rows("SELECT role, messages, tokens FROM shares WHERE session = ? ORDER BY rowid")
     statistics.roles = {role: HistoryShare(messages, tokens) for role, messages, tokens in roles}
-    statistics.tools = _tools(found)
+    statistics.tools = _tools(figures)
     if with_turns:
-        turns = found.rows("SELECT messages, tokens FROM turns WHERE session = ? ORDER BY turn")
+        turns = figures.rows("SELECT messages, tokens FROM turns WHERE session = ? ORDER BY turn")
         statistics.turns = [HistoryShare(messages, tokens) for messages, tokens in turns]
-    for number, message_id, role, tokens in found.rows(_LARGEST):
+    for number, message_id, role, tokens in figures.rows(_LARGEST):
         statistics.largest.append(LargeMessage(number, message_id, role, tokens))
-    for number, turn, tool, duration_s in found.rows(_SLOWEST, SLOWEST):
+    for number, turn, tool, duration_s in figures.rows(_SLOWEST, SLOWEST):
         statistics.slowest.append(SlowCall(number, turn, tool, duration_s))
-    plans = found.rows("SELECT summary FROM plans WHERE session = ? ORDER BY number")
+    plans = figures.rows("SELECT summary FROM plans WHERE session = ? ORDER BY number")
     statistics.plans = [json.loads(summary) for (summary,) in plans]
-    statistics.usage = _usage(found)
-    statistics.views = _views(found)
+    statistics.usage = _usage(figures)
+    statistics.views = _views(figures)
     return statistics
 
 
-def _tools(found: Figures) -> dict[str, ToolShare]:
+def _tools(figures: Figures) -> dict[str, ToolShare]:
     """Return the calls of each tool, by the tool's name."""
-    rows = found.rows(
+    rows = figures.rows(
         "SELECT tool, count(position), count(result_position), sum(failed), sum(result_tokens),"
         " total(max(0, answered_us - called_us)) / 1e6 FROM calls WHERE session = ? GROUP BY tool ORDER BY tool"
     )
-    medians = dict(found.rows(_MEDIANS))
+    medians = dict(figures.rows(_MEDIANS))
     return {
         tool: ToolShare(calls, results, errors, tokens, duration_s, medians.get(tool))
         for tool, calls, results, errors, tokens, duration_s in rows
     }
 
 
-def _views(found: Figures) -> Views:
+def _views(figures: Figures) -> Views:
     """Return the figures of the views. A view that shares no tokens with an earlier one is a break."""
-    ((requests, tokens, shared_tokens, breaks, unbound),) = found.rows(
+    ((requests, tokens, shared_tokens, breaks, unbound),) = figures.rows(
         "SELECT count(*), total(tokens), total(shared_tokens), total(shared_tokens = 0), total(unbound > 0)"
         " FROM views WHERE session = ?"
     )
     return Views(int(requests), int(tokens), int(shared_tokens), int(breaks), int(unbound))
 
 
-def total_share(found: Figures) -> HistoryShare:
+def total_share(figures: Figures) -> HistoryShare:
     """Return the number of all live messages, and their tokens."""
-    ((messages, tokens),) = found.rows("SELECT total(messages), total(tokens) FROM turns WHERE session = ?")
+    ((messages, tokens),) = figures.rows("SELECT total(messages), total(tokens) FROM turns WHERE session = ?")
     return HistoryShare(int(messages), int(tokens))
 
 
@@ -204,17 +204,17 @@ WHERE session = ? AND position IS NOT NULL AND took > 0 ORDER BY took DESC, posi
 """
 
 
-def _usage(found: Figures) -> UsageReports:
-    ((actual, cached),) = found.rows(
+def _usage(figures: Figures) -> UsageReports:
+    ((actual, cached),) = figures.rows(
         "SELECT total(actual_tokens), total(reported_cached_tokens) FROM requests"
         " WHERE session = ? AND actual_tokens IS NOT NULL"
     )
-    ((count,),) = found.rows("SELECT count(error) FROM requests WHERE session = ?")
+    ((count,),) = figures.rows("SELECT count(error) FROM requests WHERE session = ?")
     usage = UsageReports(count, int(actual), int(cached))
     if count:
-        usage.error_median = (_error_at(found, (count - 1) // 2) + _error_at(found, count // 2)) / 2
-        usage.error_95 = _error_at(found, min(count - 1, int(0.95 * count)))
-    learned = found.rows(
+        usage.error_median = (_error_at(figures, (count - 1) // 2) + _error_at(figures, count // 2)) / 2
+        usage.error_95 = _error_at(figures, min(count - 1, int(0.95 * count)))
+    learned = figures.rows(
         "SELECT provider, model, ratio, overhead_tokens FROM requests WHERE rowid IN"
         " (SELECT max(rowid) FROM requests WHERE session = ? AND error IS NOT NULL GROUP BY provider, model)"
         " ORDER BY rowid"
@@ -226,10 +226,10 @@ def _usage(found: Figures) -> UsageReports:
     return usage
 
 
-def _error_at(found: Figures, rank: int) -> float:
+def _error_at(figures: Figures, rank: int) -> float:
     """Return the prediction error with this rank; rank 0 is the smallest error."""
     query = "SELECT error FROM requests WHERE session = ? AND error IS NOT NULL ORDER BY error LIMIT 1 OFFSET ?"
-    ((error,),) = found.rows(query, rank)
+    ((error,),) = figures.rows(query, rank)
     return float(error)
 
 
@@ -268,8 +268,8 @@ def outline(transcript: Transcript, counter: TokenCounter) -> list[TurnLine]:
         LogUnreadableError: the log's bytes changed while they were read.
         CatalogueError: Python has no SQLite.
     """
-    with figures_of(transcript.reader, counter) as found:
-        return with_first_lines(transcript, found, {})
+    with figures_of(transcript.reader, counter) as figures:
+        return with_first_lines(transcript, figures, {})
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,17 +299,17 @@ def course_of(figures: Figures) -> SessionCourse:
     )
 
 
-def largest_turns(found: Figures, bills: Mapping[int, Bill], count: int) -> list[TurnLine]:
+def largest_turns(figures: Figures, bills: Mapping[int, Bill], count: int) -> list[TurnLine]:
     """Return the turns with the most tokens, at most `count`. Their `time` and `line` are empty."""
-    return [_line(row, bills) for row in found.rows(_TURNS.format("tokens DESC, turns.turn"), count)]
+    return [_line(row, bills) for row in figures.rows(_TURNS.format("tokens DESC, turns.turn"), count)]
 
 
-def with_first_lines(transcript: Transcript, found: Figures, bills: Mapping[int, Bill]) -> list[TurnLine]:
+def with_first_lines(transcript: Transcript, figures: Figures, bills: Mapping[int, Bill]) -> list[TurnLine]:
     """Return all turns, each with its time and its first line, which are read from the log.
 
     Args:
         transcript: the session.
-        found: the figures of the session.
+        figures: the figures of the session.
         bills: the bills of turns, by the number of the turn.
 
     Raises:
@@ -318,7 +318,7 @@ def with_first_lines(transcript: Transcript, found: Figures, bills: Mapping[int,
     live = transcript.reader.index.live
     lines = list[TurnLine]()
     timed, said = dict[int, TurnLine](), dict[int, TurnLine]()
-    for row in found.rows(_TURNS.format("turns.turn"), -1):
+    for row in figures.rows(_TURNS.format("turns.turn"), -1):
         line = _line(row, bills)
         lines.append(line)
         timed_position, said_position, *_ = row

@@ -105,9 +105,9 @@ _Weight = tuple[float, float, int]
 _NO_WEIGHT: _Weight = (0.0, 0.0, 0)
 
 
-def total_of(found: GatheredFigures, prices: PriceList, period: Period = ALWAYS) -> Total:
+def total_of(figures: GatheredFigures, prices: PriceList, period: Period = ALWAYS) -> Total:
     """Return the totals of all sessions, in a period."""
-    return totals(found, prices, "", period).get("", Total())
+    return totals(figures, prices, "", period).get("", Total())
 
 
 def totals(figures: GatheredFigures, prices: PriceList, by: str, period: Period = ALWAYS) -> Mapping[str, Total]:
@@ -123,14 +123,14 @@ def totals(figures: GatheredFigures, prices: PriceList, by: str, period: Period 
 
 
 def totals_by(
-    found: GatheredFigures, prices: PriceList, by: Sequence[str], period: Period = ALWAYS
+    figures: GatheredFigures, prices: PriceList, by: Sequence[str], period: Period = ALWAYS
 ) -> Mapping[tuple[str, ...], Total]:
     """Return the totals by several fields. Each key of the result is a tuple with a value for each field.
 
     A session with several tags counts for each tag.
 
     Args:
-        found: the figures of the sessions.
+        figures: the figures of the sessions.
         prices: the prices of models.
         by: the fields, each as for `totals`, but not both `"model"` and `"tool"`: only requests have a model, and only
             calls have a tool.
@@ -139,8 +139,8 @@ def totals_by(
     by_model = "model" in by
     by_tool = "tool" in by
     if "tag" in by:
-        _note_tags(found)
-    adder = _TotalsAdder(found.connection, by, period)
+        _note_tags(figures)
+    adder = _TotalsAdder(figures.connection, by, period)
     if not by_model and not by_tool:
         adder.add_turns()
     if not by_model:
@@ -266,9 +266,9 @@ def _sum_of_weights(first: _Weight, second: _Weight) -> _Weight:
     return cost + more_cost, seconds + more_seconds, calls + more_calls
 
 
-def slowest_calls(found: GatheredFigures, period: Period = ALWAYS, most: int = SLOWEST) -> list[SlowCallRow]:
+def slowest_calls(figures: GatheredFigures, period: Period = ALWAYS, most: int = SLOWEST) -> list[SlowCallRow]:
     """Return the calls that took the longest, in a period, the slowest first."""
-    rows = found.connection.execute(
+    rows = figures.connection.execute(
         "SELECT name, project, turn, position + 1, tool, (answered_us - called_us) / 1e6 AS took"
         " FROM calls JOIN logs USING (session)"
         f" WHERE position IS NOT NULL AND took > 0 AND {_is_own('calls')} AND {_within('called_us')}"
@@ -278,17 +278,19 @@ def slowest_calls(found: GatheredFigures, period: Period = ALWAYS, most: int = S
     return [SlowCallRow(*row) for row in rows]
 
 
-def failed_calls(found: GatheredFigures, tools: Collection[str] = (), period: Period = ALWAYS) -> dict[str, list[int]]:
+def failed_calls(
+    figures: GatheredFigures, tools: Collection[str] = (), period: Period = ALWAYS
+) -> dict[str, list[int]]:
     """Return the positions of the results of failed calls, and of calls without a result, by the path of the log.
 
     Positions are in the live history, from 0. Logs without such calls are left out.
 
     Args:
-        found: the figures of the sessions.
+        figures: the figures of the sessions.
         tools: only calls of these tools, ignoring case; empty for all tools.
         period: only calls of this period.
     """
-    rows = found.connection.execute(
+    rows = figures.connection.execute(
         "SELECT DISTINCT path, ifnull(result_position, position) AS place, tool FROM calls JOIN logs USING (session)"
         f" WHERE (failed OR result_position IS NULL) AND place IS NOT NULL AND {_is_own('calls')}"
         f" AND {_within('ifnull(called_us, answered_us)')} ORDER BY session, place",
@@ -305,9 +307,9 @@ def failed_calls(found: GatheredFigures, tools: Collection[str] = (), period: Pe
     return positions
 
 
-def failures_by_log(found: GatheredFigures) -> dict[str, int]:
+def failures_by_log(figures: GatheredFigures) -> dict[str, int]:
     """Return the number of failed calls in each log, by path. A fork's copies of its origin's calls are included."""
-    rows = found.connection.execute("SELECT path, total(failed) FROM calls JOIN logs USING (session) GROUP BY path")
+    rows = figures.connection.execute("SELECT path, total(failed) FROM calls JOIN logs USING (session) GROUP BY path")
     return {path: int(failed) for path, failed in rows}
 
 
@@ -328,9 +330,9 @@ def _medians(by: Sequence[str]) -> str:
     return _MEDIANS.format(keys=_key_columns(by), source=_source("calls", by))
 
 
-def _note_tags(found: GatheredFigures) -> None:
+def _note_tags(figures: GatheredFigures) -> None:
     """Fill a table with the tags of each session. A sub-agent's session also gets the tags of its parent session."""
-    connection = found.connection
+    connection = figures.connection
     connection.execute("CREATE TABLE IF NOT EXISTS tags (session INTEGER, tag TEXT, UNIQUE (session, tag))")
     rows = connection.execute(
         "SELECT session, path FROM logs UNION SELECT logs.session, roots.path FROM logs JOIN logs AS roots"

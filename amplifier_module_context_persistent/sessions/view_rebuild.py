@@ -411,8 +411,8 @@ class Rebuilder:
         def messages_from(item: int) -> Sequence[Message]:
             return view[len(head) + item :]
 
-        found = self._window.chain.hash_of(built.items, messages_from, head, of=index)
-        proved = not reasons and len(view) == receipt.messages and found == receipt.hash
+        view_hash = self._window.chain.hash_of(built.items, messages_from, head, of=index)
+        proved = not reasons and len(view) == receipt.messages and view_hash == receipt.hash
         damaged = _damaged(view, index) if self._book.index.damage else []
         return RebuiltView(view, reasons, damaged, proved=proved)
 

@@ -242,10 +242,10 @@ def pdf_pages(data: str) -> int:
 def _object_streams(body: bytes) -> Iterator[bytes]:
     """Yield the objects in the compressed streams of a PDF that can be read (PDF 1.5, 7.5.7)."""
     left = _PDF_SCAN_BYTES
-    for found in _PDF_OBJECTS.finditer(body):
-        end = body.find(b"endstream", found.end())
+    for match in _PDF_OBJECTS.finditer(body):
+        end = body.find(b"endstream", match.end())
         try:
-            inner = zlib.decompressobj().decompress(body[found.end() : end if end > 0 else None], left)
+            inner = zlib.decompressobj().decompress(body[match.end() : end if end > 0 else None], left)
         except zlib.error:
             continue
         left -= len(inner)

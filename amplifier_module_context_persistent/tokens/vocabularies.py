@@ -146,17 +146,17 @@ def download_encoding(name: str, timeout_s: float) -> tiktoken.Encoding | None:
     The call blocks for up to `timeout_s` seconds. The download runs in a thread of its own, which is not stopped after
     that time. tiktoken sets no time limits, so the thread may never end.
     """
-    found: list[tiktoken.Encoding] = []
+    encodings: list[tiktoken.Encoding] = []
 
     def download() -> None:
         import tiktoken
 
         try:
-            found.append(tiktoken.get_encoding(name))
+            encodings.append(tiktoken.get_encoding(name))
         except (OSError, ValueError) as error:  # the errors of requests are OSErrors; a wrong SHA-256 is a ValueError
             logger.info("vocabulary %s: the download failed: %s", name, error)
 
     thread = threading.Thread(target=download, name=f"vocabulary-{name}", daemon=True)
     thread.start()
     thread.join(timeout_s)
-    return found[0] if found else None
+    return encodings[0] if encodings else None

@@ -39,8 +39,8 @@ def _users(index: Index, start: int, stop: int) -> Iterator[int]:
     position = start
     for run in index.live_runs(start, stop):
         roles = index.columns.roles[run.start : run.stop]
-        for found in _USER.finditer(roles):
-            yield position + found.start()
+        for match in _USER.finditer(roles):
+            yield position + match.start()
         position += len(run)
 
 

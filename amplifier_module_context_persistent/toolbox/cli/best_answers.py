@@ -58,19 +58,19 @@ def show_best_answers(
     with stages() as tell:
         search = RankedSearch(sessions, progress=lambda done, total: tell("reading what is new", done, total))
         try:
-            found = best_messages(search, question, most=most, narrowing=narrowing)
+            best = best_messages(search, question, most=most, narrowing=narrowing)
         except RecallError as error:
             raise click.UsageError(f"PATTERN: {one_line(str(error).removeprefix('query: '))}") from error
-    messages = found.messages
+    messages = best.messages
     if by_time:
         messages = sorted(messages, key=lambda message: -message.ranked.seconds)
     if as_json:
         for message in messages:
-            click.echo(json.dumps(_plain(message, look, explains=explains) | {"unmatched": found.unmatched}))
+            click.echo(json.dumps(_plain(message, look, explains=explains) | {"unmatched": best.unmatched}))
     else:
         _print(messages, look, shortest_ids(session.id for session in sessions), explains=explains)
-    _say_what_is_missing(found, explains=explains)
-    if found.errors:
+    _say_what_is_missing(best, explains=explains)
+    if best.errors:
         return UNUSABLE
     if not messages:
         return FINDINGS  # as grep, when nothing was found
@@ -156,24 +156,24 @@ def _reasons(message: BestMessage) -> str:
     return line
 
 
-def _say_what_is_missing(found: BestMessages, *, explains: bool) -> None:
-    for path, error in found.errors.items():
+def _say_what_is_missing(best: BestMessages, *, explains: bool) -> None:
+    for path, error in best.errors.items():
         UnusableError(f"{one_line(shown_path(path))}: {reason(error)}").show()
-    if not found.is_whole:
-        click.echo(f"{found.indexed:,} of {counted(found.sessions, 'session')} could be searched", err=True)
-    if found.advice:
-        click.echo(one_line(found.advice), err=True)
-    for note in found.notes:
+    if not best.is_whole:
+        click.echo(f"{best.indexed:,} of {counted(best.sessions, 'session')} could be searched", err=True)
+    if best.advice:
+        click.echo(one_line(best.advice), err=True)
+    for note in best.notes:
         click.echo(one_line(note), err=True)
-    if found.unmatched:
-        click.echo(f"no message has: {one_line(', '.join(found.unmatched))}", err=True)
-    if not found.messages:
-        click.echo(f"no message answers this: {counted(found.indexed, 'session')}", err=True)
-    if explains or not found.messages:
-        for period in found.periods:
+    if best.unmatched:
+        click.echo(f"no message has: {one_line(', '.join(best.unmatched))}", err=True)
+    if not best.messages:
+        click.echo(f"no message answers this: {counted(best.indexed, 'session')}", err=True)
+    if explains or not best.messages:
+        for period in best.periods:
             click.echo(f"read as a time: {one_line(period.said)} ({_time_of(period)})", err=True)
-    if explains and found.common:
-        common = ", ".join(map(one_line, found.common))
+    if explains and best.common:
+        common = ", ".join(map(one_line, best.common))
         click.echo(f"very common, so they count only beside rarer words: {common}", err=True)
 
 

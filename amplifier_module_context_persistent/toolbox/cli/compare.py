@@ -120,34 +120,34 @@ def compare(
             transcript = open_transcript(path, files=files)
         with transcript, stages() as tell:
             budget_tokens = budget or session_budget(transcript)
-            found = play_all(transcript, policies, budget_tokens=budget_tokens, tokenizer=tokenizer, progress=tell)
+            comparison = play_all(transcript, policies, budget_tokens=budget_tokens, tokenizer=tokenizer, progress=tell)
     if svg_path is not None:
         title = f"{session_name(path)}: tokens of each request"
-        series = {replay.policy: replay.measures.request_tokens for replay in found.replayed}
+        series = {replay.policy: replay.measures.request_tokens for replay in comparison.replayed}
         with unusable(svg_path), NewFile(svg_path, replace=True) as file:
             file.write(svg(series, budget_tokens, title=one_line(title)).encode("utf-8"))
             file.finish()
     if as_json:
-        click.echo(json.dumps(_as_json(path, found, prices)))
+        click.echo(json.dumps(_as_json(path, comparison, prices)))
     else:
-        show(session_name(path), found, prices, console())
+        show(session_name(path), comparison, prices, console())
 
 
 def _list_prices(model: str) -> Prices:
-    found = PriceList().of(model)
-    if found is None:
+    list_price = PriceList().of(model)
+    if list_price is None:
         raise UnusableError(f"{one_line(model)}: no list price of this model is known; give prices")
-    return Prices(cached=found.cached, write=found.write)
+    return Prices(cached=list_price.cached, write=list_price.write)
 
 
-def show(name: str, found: Comparison, prices: Prices | None, output: Console) -> None:
+def show(name: str, comparison: Comparison, prices: Prices | None, output: Console) -> None:
     """Print the table, and the meanings of its columns."""
-    whole = found.whole
+    whole = comparison.whole
     output.print(Text(escaped(one_line(name)), "bold"), soft_wrap=True)
     output.print(
-        f"{counted(found.messages, 'message')} of {counted(whole.session_tokens, 'token')}, "
-        f"{counted(whole.requests, 'request')}, a budget of {counted(found.budget_tokens, 'token')}; counted by "
-        f"{one_line(found.tokenizer)}"
+        f"{counted(comparison.messages, 'message')} of {counted(whole.session_tokens, 'token')}, "
+        f"{counted(whole.requests, 'request')}, a budget of {counted(comparison.budget_tokens, 'token')}; counted by "
+        f"{one_line(comparison.tokenizer)}"
     )
     if not whole.requests:
         output.print("no requests to play: there is one before each assistant message, and the session has none")
@@ -155,9 +155,9 @@ def show(name: str, found: Comparison, prices: Prices | None, output: Console) -
     heads = ["policy", *_HEADS]
     if prices is not None:
         heads.append("cost")
-    shown_heads = show_table(output, heads, [_cells(replay, prices) for replay in found.replayed])
+    shown_heads = show_table(output, heads, [_cells(replay, prices) for replay in comparison.replayed])
     output.print()
-    for replay in found.replayed:
+    for replay in comparison.replayed:
         for complaint in _complaints(replay.measures):
             output.print(Text(f"{one_line(replay.policy)}: {complaint}", "bold red"))
     for head, meaning in _LEGEND:
@@ -189,20 +189,20 @@ def _complaints(measures: Measures) -> Iterator[str]:
         yield f"{measures.over:,} views over the budget"
 
 
-def _as_json(path: str, found: Comparison, prices: Prices | None) -> dict[str, Any]:
+def _as_json(path: str, comparison: Comparison, prices: Prices | None) -> dict[str, Any]:
     rows = []
-    for replay in found.replayed:
+    for replay in comparison.replayed:
         row = {**replay.measures.as_json(), "session": path}
         if prices is not None:
             row["cost"] = round(prices.cost(replay.measures), 6)
         rows.append(row)
     return {
         "path": path,
-        "messages": found.messages,
-        "tokens": found.whole.session_tokens,
-        "requests": found.whole.requests,
-        "budget_tokens": found.budget_tokens,
-        "tokenizer": found.tokenizer,
+        "messages": comparison.messages,
+        "tokens": comparison.whole.session_tokens,
+        "requests": comparison.whole.requests,
+        "budget_tokens": comparison.budget_tokens,
+        "tokenizer": comparison.tokenizer,
         "prices": {"cached": prices.cached, "write": prices.write} if prices is not None else None,
         "policies": rows,
     }

@@ -24,17 +24,17 @@ _MOST_BYTES = 64 << 20  # longer logs are not read for a completion
 def complete(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Return completions: ids that begin so, or ids of sessions whose names begin so, or else files."""
     sessions = session_files()
-    found = [session for session in sessions if session.id.startswith(incomplete)]
+    matching = [session for session in sessions if session.id.startswith(incomplete)]
     wanted_key = key_of(incomplete)
-    if not found and wanted_key:
+    if not matching and wanted_key:
         names = read_names(session.path for session in sessions)
-        found = [session for session, name in zip(sessions, names, strict=True) if name.key.startswith(wanted_key)]
-    if not found:
+        matching = [session for session, name in zip(sessions, names, strict=True) if name.key.startswith(wanted_key)]
+    if not matching:
         return [CompletionItem(incomplete, type="file")]
-    names = read_names(session.path for session in found)
+    names = read_names(session.path for session in matching)
     return [
         CompletionItem(one_line(session.id), help=one_line(name.name) or None)
-        for session, name in zip(found, names, strict=True)
+        for session, name in zip(matching, names, strict=True)
     ]
 
 
@@ -55,8 +55,8 @@ def complete_turn_or_id(context: click.Context, _parameter: click.Parameter, inc
             ids.extend(given_id(message) or "" for message in transcript.messages(turn.start, turn.start + 1))
         return [*(str(turn.number) for turn in turns), *ids]
 
-    found = _look(context, turns_and_ids)
-    return [CompletionItem(one_line(text)) for text in found if text and text.startswith(incomplete)]
+    numbers_and_ids = _look(context, turns_and_ids)
+    return [CompletionItem(one_line(text)) for text in numbers_and_ids if text and text.startswith(incomplete)]
 
 
 def _look(context: click.Context, look: Callable[[Transcript], list[str]]) -> list[str]:

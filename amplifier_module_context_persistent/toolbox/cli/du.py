@@ -131,24 +131,24 @@ def _sum(uses: Iterable[DiskUse]) -> DiskUse:
     return total
 
 
-def _to_json(found: _Counted) -> dict[str, Any]:
-    largest_first = sorted(found.uses, key=lambda part: (-part[1].total, part[0].id))
+def _to_json(sizes: _Counted) -> dict[str, Any]:
+    largest_first = sorted(sizes.uses, key=lambda part: (-part[1].total, part[0].id))
     sessions = []
     for session, use in largest_first:
         named = {"session": session.id, "project": session.project, "path": str(session.path)}
         sessions.append({**named, **use.to_json()})
-    projects = [{"project": name, **use.to_json()} for name, use in _by(found, "project").items()]
+    projects = [{"project": name, **use.to_json()} for name, use in _by(sizes, "project").items()]
     return {
         "sessions": sessions,
         "projects": projects,
-        "total": {**found.total.to_json(), "catalogue_bytes": found.catalogues},
-        "unreadable": [{"path": path, "error": why} for path, why in found.unreadable.items()],
+        "total": {**sizes.total.to_json(), "catalogue_bytes": sizes.catalogues},
+        "unreadable": [{"path": path, "error": why} for path, why in sizes.unreadable.items()],
     }
 
 
-def _show(found: _Counted, by: str) -> None:
-    parts = _by(found, by)
-    total = found.total
+def _show(sizes: _Counted, by: str) -> None:
+    parts = _by(sizes, by)
+    total = sizes.total
     output = console()
     short_ids: Mapping[str, str] = {}
     if by == "session" and output.is_terminal:
@@ -159,9 +159,9 @@ def _show(found: _Counted, by: str) -> None:
     heads, cells = without_empty((by, "size", *KINDS, "saved", "host's files"), rows)
     show_table(output, heads, cells)
     click.echo()
-    click.echo(f"{counted(len(found.uses), 'session')}, {_size(total.total)} in all.")
+    click.echo(f"{counted(len(sizes.uses), 'session')}, {_size(total.total)} in all.")
     if total.purge_frees:
-        cleared = sum(use.purge_frees > 0 for _, use in found.uses)
+        cleared = sum(use.purge_frees > 0 for _, use in sizes.uses)
         advice = f"`purge SESSION --cleared` would free about {_size(total.purge_frees)}"
         click.echo(f"{advice}, in {counted(cleared, 'session')}: what a clear, a reset or a rewind hid.")
     if total.archive_frees:
@@ -169,9 +169,9 @@ def _show(found: _Counted, by: str) -> None:
         click.echo("It compresses the logs alone, not the host's files.")
     if total.unpacked > total.log_bytes:
         click.echo(f"What is archived would take {_size(total.unpacked - total.log_bytes)} more if it were not.")
-    if found.catalogues:
-        click.echo(f"Catalogues take {_size(found.catalogues)} more; they are made again when they are needed.")
-    for path, why in found.unreadable.items():
+    if sizes.catalogues:
+        click.echo(f"Catalogues take {_size(sizes.catalogues)} more; they are made again when they are needed.")
+    for path, why in sizes.unreadable.items():
         click.echo(escaped(one_line(f"not read: {path}: {why}")), err=True)
 
 

@@ -46,12 +46,12 @@ def chosen_sessions(wanted: SessionFilter, *, everywhere: bool) -> list[SessionF
     """
     check_places(wanted, everywhere=everywhere)
     with unusable():
-        found = candidates(wanted, everywhere=everywhere, storage=storage())
-    if not found:
+        sessions = candidates(wanted, everywhere=everywhere, storage=storage())
+    if not sessions:
         raise _no_session_error(wanted, everywhere=everywhere)
     say_left_sealed(wanted.places)
     with unreadable():
-        return matching(found, wanted, watch=watched, without_time=say_without_time, unknown=say_unknown)
+        return matching(sessions, wanted, watch=watched, without_time=say_without_time, unknown=say_unknown)
 
 
 def _no_session_error(wanted: SessionFilter, *, everywhere: bool) -> UnusableError:

@@ -366,9 +366,9 @@ def _totals(sessions: Sequence[SessionFile], prices: PriceList) -> Mapping[str, 
     from .many_sessions import gathering
 
     try:
-        with gathering(sessions, named_counter("auto")) as found:
-            by_path = totals(found, prices, "path")
-            for path, failed in failures_by_log(found).items():
+        with gathering(sessions, named_counter("auto")) as figures:
+            by_path = totals(figures, prices, "path")
+            for path, failed in failures_by_log(figures).items():
                 by_path[path].failed_calls = failed
             return by_path
     except UnusableError as error:
@@ -428,7 +428,7 @@ def sessions_of(wanted: SessionFilter, *, everywhere: bool) -> list[SessionFile]
         UnusableError: a directory cannot be read, or the database cannot be asked.
     """
     with unusable():
-        found = candidates(wanted, everywhere=everywhere, storage=storage())
+        sessions = candidates(wanted, everywhere=everywhere, storage=storage())
     whenever = replace(wanted, since_s=None, until_s=None, most=None)
     with unreadable():
-        return matching(found, whenever, watch=watched, unknown=say_unknown)
+        return matching(sessions, whenever, watch=watched, unknown=say_unknown)

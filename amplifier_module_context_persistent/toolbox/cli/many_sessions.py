@@ -25,8 +25,8 @@ def gathering(sessions: Sequence[SessionFile], counter: TokenCounter) -> Iterato
     Raises:
         UnusableError: Python has no SQLite, or the figures cannot be added up.
     """
-    with unreadable(), gathered(sessions, counter, watched) as found:
-        yield found
+    with unreadable(), gathered(sessions, counter, watched) as figures:
+        yield figures
 
 
 def source_of(figures: GatheredFigures, until_s: float | None = None) -> dict[str, Any]:
@@ -40,32 +40,32 @@ def source_of(figures: GatheredFigures, until_s: float | None = None) -> dict[st
     }
 
 
-def source_line(found: GatheredFigures, *, until_s: float | None = None, is_newest: bool = False) -> str:
+def source_line(figures: GatheredFigures, *, until_s: float | None = None, is_newest: bool = False) -> str:
     """Return the facts of `source_of` in one line.
 
     Args:
-        found: the figures.
+        figures: the figures.
         until_s: nothing after this time is counted.
         is_newest: whether the sessions are only the newest of those that the filters choose.
     """
-    line = counted(found.sessions, "session")
+    line = counted(figures.sessions, "session")
     if is_newest:
         line = f"only the newest: {line}"
-    if found.sub_agents:
-        line += f" ({found.sub_agents:,} of sub-agents)"
-    last = _last(found, until_s)
+    if figures.sub_agents:
+        line += f" ({figures.sub_agents:,} of sub-agents)"
+    last = _last(figures, until_s)
     if last is not None:
         line += f", up to {last.astimezone():%Y-%m-%d %H:%M}"
-    if found.unreadable:
-        named = [f"{path} ({why})" for path, why in list(found.unreadable.items())[:_MOST_NAMED]]
-        if len(found.unreadable) > _MOST_NAMED:
+    if figures.unreadable:
+        named = [f"{path} ({why})" for path, why in list(figures.unreadable.items())[:_MOST_NAMED]]
+        if len(figures.unreadable) > _MOST_NAMED:
             named.append("...")
-        line += f"; {len(found.unreadable):,} could not be read: {', '.join(named)}"
+        line += f"; {len(figures.unreadable):,} could not be read: {', '.join(named)}"
     return one_line(line)
 
 
-def _last(found: GatheredFigures, until_s: float | None = None) -> datetime | None:
-    last = found.up_to_us
+def _last(figures: GatheredFigures, until_s: float | None = None) -> datetime | None:
+    last = figures.up_to_us
     if last is not None and until_s is not None:
         last = min(last, int(until_s * 1e6))
     try:

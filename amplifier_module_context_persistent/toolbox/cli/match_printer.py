@@ -72,10 +72,10 @@ class MatchPrinter:
         self._path = ""
         self._names = SessionNames(chosen.glances)
 
-    def show(self, path: str, found: LiveMessage | HiddenText, lines: list[FoundLine]) -> None:
+    def show(self, path: str, match: LiveMessage | HiddenText, lines: list[FoundLine]) -> None:
         """Print a matching message, or another matching text of the log, with the lines."""
         if self._as_json:
-            click.echo(json.dumps(_plain(path, self._names.of(path).name, found, lines)))
+            click.echo(json.dumps(_plain(path, self._names.of(path).name, match, lines)))
             return
         if self._path:
             click.echo()
@@ -83,7 +83,7 @@ class MatchPrinter:
             named = "  ".join(filter(None, (session_name(path), self._names.of(path).name)))
             self._print(Text(escaped(one_line(named)), "bold underline"))
         self._path = path
-        self._print(head_of(found) if isinstance(found, LiveMessage) else _head_of_hidden(found))
+        self._print(head_of(match) if isinstance(match, LiveMessage) else _head_of_hidden(match))
         known = lines[0].number
         for line in lines:
             if line.number > known + 1:
@@ -124,18 +124,18 @@ class MatchPrinter:
             click.echo(text.plain)
 
 
-def _head_of_hidden(found: HiddenText) -> Text:
-    where = "" if found.is_outside else f"line {found.line:,}, byte {found.offset:,}: "
-    return Text(escaped(one_line(f"[{where}{found.what}]")), "bold magenta")
+def _head_of_hidden(text: HiddenText) -> Text:
+    where = "" if text.is_outside else f"line {text.line:,}, byte {text.offset:,}: "
+    return Text(escaped(one_line(f"[{where}{text.what}]")), "bold magenta")
 
 
-def _plain(path: str, name: str, found: LiveMessage | HiddenText, lines: list[FoundLine]) -> dict[str, Any]:
+def _plain(path: str, name: str, match: LiveMessage | HiddenText, lines: list[FoundLine]) -> dict[str, Any]:
     """Return a match in JSON types: its session, its place in the log, and its lines."""
-    message = found.message
-    if isinstance(found, LiveMessage):
-        place: dict[str, Any] = {"number": found.number, "tools": found.tools}
+    message = match.message
+    if isinstance(match, LiveMessage):
+        place: dict[str, Any] = {"number": match.number, "tools": match.tools}
     else:
-        place = {"number": None, "hidden": found.what, "log_line": found.line, "offset": found.offset}
+        place = {"number": None, "hidden": match.what, "log_line": match.line, "offset": match.offset}
     return {
         "session": session_name(path),
         "name": name,

@@ -65,11 +65,11 @@ def _ask(choices: SessionChoices) -> Overview | None:
             return None
         if given.isdecimal() and 1 <= int(given) <= len(shown):
             return shown[int(given) - 1]
-        found, count = choices.find(given, 1)
+        matching, count = choices.find(given, 1)
         if count == 1:
-            return found[0]
-        words = given if found else words
-        if not found:
+            return matching[0]
+        words = given if matching else words
+        if not matching:
             click.echo(f"no session has {escaped(one_line(given))}", err=True)
 
 

@@ -187,11 +187,11 @@ def _logs_in(directories: Sequence[str]) -> list[SessionFile]:
     Raises:
         UnusableError: a directory cannot be read.
     """
-    found = []
+    sessions = []
     for directory in directories:
         with unusable(directory):
-            found += files_in(directory)
-    return found
+            sessions += files_in(directory)
+    return sessions
 
 
 def _may_be_old(older: float, *, everywhere: bool, project: str | None) -> list[SessionFile] | None:
@@ -206,7 +206,7 @@ def _may_be_old(older: float, *, everywhere: bool, project: str | None) -> list[
 
     with unusable():
         slug = None if everywhere or project is not None else project_slug(".")
-        found = sessions_unused_since(storage() or "", older, slug)
-    if found is None or project is None:
-        return found
-    return [session for session in found if is_of_project(session.project, project)]
+        sessions = sessions_unused_since(storage() or "", older, slug)
+    if sessions is None or project is None:
+        return sessions
+    return [session for session in sessions if is_of_project(session.project, project)]

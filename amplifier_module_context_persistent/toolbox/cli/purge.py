@@ -221,9 +221,9 @@ def _plan_all(sessions: Sequence[SessionFile], what: Purge, report: PurgeReport)
                     planned.append(plan_session_purge(path, what, files=files))
             except UnusableError as error:
                 planned.append(SessionPurge(path, error=error.message))
-    found = sum(not purge.is_nothing for purge in planned)
+    count = sum(not purge.is_nothing for purge in planned)
     where = f" in {storage()}" if storage() else ""
-    report.say(f"{counted(len(sessions), 'session')} looked at{where}; something to purge in {found:,}")
+    report.say(f"{counted(len(sessions), 'session')} looked at{where}; something to purge in {count:,}")
     return planned
 
 

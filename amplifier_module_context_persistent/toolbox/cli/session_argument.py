@@ -92,8 +92,8 @@ def no_catalogue_option(command: Callable[..., R]) -> Callable[..., R]:
 
 def storage() -> str | None:
     """Return the location of the current command's database, without a password; None for the disk."""
-    found: str | None = click.get_current_context().meta.get(_STORAGE)
-    return found
+    location: str | None = click.get_current_context().meta.get(_STORAGE)
+    return location
 
 
 def find_path(name: str) -> str:
@@ -104,8 +104,8 @@ def find_path(name: str) -> str:
         ValueError: the name is a location that cannot be read.
         LogUnreadableError: the database cannot be asked.
     """
-    found = str(find_session(name, storage=storage()))
-    return shown_location(found)
+    path = str(find_session(name, storage=storage()))
+    return shown_location(path)
 
 
 def is_place(name: str) -> bool:

@@ -123,11 +123,11 @@ def _show_errors(
     from ...tokens.on_demand import named_counter
     from .many_sessions import gathering, source_line
 
-    with gathering(sessions, named_counter("auto")) as found:
-        positions_by_path = failed_calls(found, tools, period)
-        line = source_line(found, until_s=period.until_s)
+    with gathering(sessions, named_counter("auto")) as figures:
+        positions_by_path = failed_calls(figures, tools, period)
+        line = source_line(figures, until_s=period.until_s)
         if not positions_by_path:
-            check_tools(tools, found.tools())
+            check_tools(tools, figures.tools())
     chosen = [session for session in sessions if str(session.path) in positions_by_path]
     names = read_names(session.path for session in chosen)
     with paged():

@@ -67,7 +67,7 @@ class SpendLimitType(_Base):
         """Parse a limit."""
         if isinstance(value, SpendLimit):
             return value
-        found = _LIMIT.fullmatch(value)
-        if found is None:
+        match = _LIMIT.fullmatch(value)
+        if match is None:
             self.fail("give dollars and day, week or month, as in 50/week", param, ctx)
-        return SpendLimit(float(found[1]), found[2])
+        return SpendLimit(float(match[1]), match[2])

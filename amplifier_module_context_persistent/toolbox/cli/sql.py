@@ -86,17 +86,17 @@ def sql(
     if query == "-":
         query = sys.stdin.read()
     if query is None:
-        with gathering([], counter) as found:
-            _list_views(add_views(found, prices), as_json=as_json)
+        with gathering([], counter) as figures:
+            _list_views(add_views(figures, prices), as_json=as_json)
         return
     _check_text(query)
-    with gathering(chosen_sessions(wanted, everywhere=everywhere), counter) as found:
+    with gathering(chosen_sessions(wanted, everywhere=everywhere), counter) as figures:
         if _FILES.search(query):
-            add_files(found)
-        add_views(found, prices)
+            add_files(figures)
+        add_views(figures, prices)
         with unusable(), _ending_after(timeout + _LATE_S):
-            answer = ask(found, query, most_rows=limit, timeout_s=timeout)
-        source, line = source_of(found), source_line(found)
+            answer = ask(figures, query, most_rows=limit, timeout_s=timeout)
+        source, line = source_of(figures), source_line(figures)
     if as_json:
         rows_json = [_row_as_json(answer.columns, row) for row in answer.rows]
         click.echo(json.dumps({"columns": answer.columns, "rows": rows_json, "is_cut": answer.is_cut, **source}))

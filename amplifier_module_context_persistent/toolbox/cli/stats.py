@@ -148,18 +148,20 @@ def _show_one(path: str, counter: TokenCounter, prices: PriceList, most_turns: i
             if not as_json:
                 bar.close()  # before anything is printed
                 _show_size(console(), reader, figures, counter.name)
-            found = statistics_of(reader, figures, tokenizer=counter.name, with_turns=as_json)
+            statistics = statistics_of(reader, figures, tokenizer=counter.name, with_turns=as_json)
             cost, bills = cost_of(figures, prices), bills_by_turn(figures, prices)
             course, largest = course_of(figures), largest_turns(figures, bills, most_turns)
             lines = with_first_lines(transcript, figures, bills) if as_json else []
     if as_json:
-        by_turn = [{**line.to_json(), "tokens": share.tokens} for line, share in zip(lines, found.turns, strict=True)]
+        by_turn = [
+            {**line.to_json(), "tokens": share.tokens} for line, share in zip(lines, statistics.turns, strict=True)
+        ]
         costs = cost.to_json() | _price_facts(prices)
-        result = found.to_json() | {"path": shown_path(path), "cost": costs, "by_turn": by_turn}
+        result = statistics.to_json() | {"path": shown_path(path), "cost": costs, "by_turn": by_turn}
         click.echo(json.dumps(result))
         return
     hidden = cost.total.cost - sum(bill.cost for bill in bills.values())
-    show(found, course, largest, cost, cost_notes(cost, prices, hidden))
+    show(statistics, course, largest, cost, cost_notes(cost, prices, hidden))
 
 
 def _price_facts(prices: PriceList) -> dict[str, Any]:
@@ -185,10 +187,10 @@ def _show_limit(
         raise click.UsageError("--spend-limit names its time: give it without --since and --until")
     period = limit.period(datetime.now().astimezone())
     sessions = chosen_sessions(replace(wanted, since_s=period.since_s), everywhere=everywhere)
-    with gathering(sessions, counter) as found:
-        bill = total_of(found, prices, period).bill
-        source = source_of(found)
-        line = source_line(found)
+    with gathering(sessions, counter) as figures:
+        bill = total_of(figures, prices, period).bill
+        source = source_of(figures)
+        line = source_line(figures)
     if as_json:
         unpriced = {"unpriced_requests": bill.unpriced_requests}
         click.echo(json.dumps({**limit.to_json(bill), **unpriced, **_price_facts(prices), **source}))
@@ -212,22 +214,22 @@ def _doubts(bill: Bill, prices: PriceList) -> str:
     return doubts
 
 
-def show(found: Statistics, course: SessionCourse, largest: list[TurnLine], cost: Cost, notes: list[str]) -> None:
+def show(statistics: Statistics, course: SessionCourse, largest: list[TurnLine], cost: Cost, notes: list[str]) -> None:
     """Print the figures of a session as tables."""
     output = console()
     _show_course(output, course)
-    if found.damage:
-        output.print(f"{counted(found.damage, 'finding')} of damage; `verify` lists them")
-    _show_shares(output, found)
+    if statistics.damage:
+        output.print(f"{counted(statistics.damage, 'finding')} of damage; `verify` lists them")
+    _show_shares(output, statistics)
     _show_turns(output, largest)
     if 0 < len(largest) < course.turns:
         output.print(f"the {len(largest):,} largest of {counted(course.turns, 'turn')}; --top {course.turns} shows all")
-    _show_largest(output, found)
-    _show_slowest(output, found)
-    _show_plans(output, found)
+    _show_largest(output, statistics)
+    _show_slowest(output, statistics)
+    _show_plans(output, statistics)
     show_cost(output, cost, notes)
-    _show_views(output, found.views)
-    _show_usage(output, found.usage)
+    _show_views(output, statistics.views)
+    _show_usage(output, statistics.usage)
 
 
 def _show_size(output: Console, reader: ReadableLog, figures: Figures, tokenizer: str) -> None:
@@ -289,19 +291,19 @@ def _show_turns(output: Console, largest: list[TurnLine]) -> None:
     show_table(output, heads, rows)
 
 
-def _show_largest(output: Console, found: Statistics) -> None:
+def _show_largest(output: Console, statistics: Statistics) -> None:
     show_table(
         output,
         ("largest at", "role", "tokens", "id"),
-        [(f"{large.place:,}", large.role, f"{large.tokens:,}", large.message_id) for large in found.largest],
+        [(f"{large.place:,}", large.role, f"{large.tokens:,}", large.message_id) for large in statistics.largest],
     )
 
 
-def _show_slowest(output: Console, found: Statistics) -> None:
+def _show_slowest(output: Console, statistics: Statistics) -> None:
     show_table(
         output,
         ("slowest at", "tool", "turn", "took"),
-        [(f"{call.place:,}", call.tool, f"{call.turn:,}", duration(call.duration_s)) for call in found.slowest],
+        [(f"{call.place:,}", call.tool, f"{call.turn:,}", duration(call.duration_s)) for call in statistics.slowest],
     )
 
 

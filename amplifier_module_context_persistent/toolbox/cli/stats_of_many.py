@@ -62,18 +62,18 @@ def show_many(
     """
     period = period_of(wanted)
     names = dict[str, str]()
-    with gathering(sessions, counter) as found:
-        total = total_of(found, prices, period)
-        slowest = slowest_calls(found, period)
+    with gathering(sessions, counter) as figures:
+        total = total_of(figures, prices, period)
+        slowest = slowest_calls(figures, period)
         kinds = [tuple(by)] if by else [_BY_MODEL, _BY_TOOL]
-        parts = {kind: totals_by(found, prices, kind, period) for kind in kinds}
-        source = source_of(found, period.until_s)
-        line = source_line(found, until_s=period.until_s, is_newest=wanted.most is not None)
+        parts = {kind: totals_by(figures, prices, kind, period) for kind in kinds}
+        source = source_of(figures, period.until_s)
+        line = source_line(figures, until_s=period.until_s, is_newest=wanted.most is not None)
         if by and top is not None:
             parts = {kind: _dearest(rows, top) for kind, rows in parts.items()}
         if "session" in by:
             place = list(by).index("session")
-            names = _names(found, {key[place] for key in parts[tuple(by)]})
+            names = _names(figures, {key[place] for key in parts[tuple(by)]})
     if as_json:
         result = {**source, "total": total.to_json()}
         for kind, rows in parts.items():
@@ -119,9 +119,9 @@ def _dearest(parts: Parts, most: int) -> Parts:
     return dict(ranked[:most])
 
 
-def _names(found: GatheredFigures, ids: Collection[str]) -> dict[str, str]:
+def _names(figures: GatheredFigures, ids: Collection[str]) -> dict[str, str]:
     """Return the names of sessions by id; sessions without a name are left out."""
-    rows = found.connection.execute("SELECT name, path FROM logs WHERE name = root ORDER BY path").fetchall()
+    rows = figures.connection.execute("SELECT name, path FROM logs WHERE name = root ORDER BY path").fetchall()
     wanted = [(session_id, path) for session_id, path in rows if session_id in ids]
     named = zip(wanted, read_names(path for _, path in wanted), strict=True)
     return {session_id: name.name for (session_id, _), name in named if name.name}

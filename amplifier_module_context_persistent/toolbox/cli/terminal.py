@@ -55,8 +55,8 @@ def escaped_body(text: str) -> str:
     return escaped(text.replace("\r\n", "\n").expandtabs(_TAB_COLUMNS))
 
 
-def _escape(found: re.Match[str]) -> str:
-    character = found[0]
+def _escape(match: re.Match[str]) -> str:
+    character = match[0]
     return character if character.isprintable() else json.dumps(character)[1:-1]
 
 

@@ -140,21 +140,21 @@ def repair(path: str, *, dry_run: bool, yes: bool, as_json: bool) -> None:
     output = console()
     with unusable(path):
         report = verify_log(path)
-    todo = [found for found in report.damage if found.kind in ("torn_tail", "no_newline")]
+    todo = [finding for finding in report.damage if finding.kind in ("torn_tail", "no_newline")]
     rest = len(report.damage) - len(todo)
     if as_json:
         if todo and not dry_run:
             _repair(path)
-        told = [asdict(found) for found in todo]
+        told = [asdict(finding) for finding in todo]
         click.echo(json.dumps({"path": path, "dry_run": dry_run, "repaired": told, "findings_left": rest}))
         return
-    for found in todo:
+    for finding in todo:
         done = (
             "save them to a file beside the log, then cut them off"
-            if found.kind == "torn_tail"
+            if finding.kind == "torn_tail"
             else "add the newline that it lacks"
         )
-        _say(output, f"{path}, byte {found.offset}: {found.detail}; {done}.")
+        _say(output, f"{path}, byte {finding.offset}: {finding.detail}; {done}.")
     if not todo:
         _say(output, f"{path}: nothing to repair.")
     elif dry_run:
@@ -208,8 +208,8 @@ def _show_findings(output: Console, title: str, findings: list[Finding]) -> None
         return
     _say(output, f"  {title}: {len(findings):,}")
     groups: dict[tuple[str, str], list[Finding]] = {}
-    for found in findings:
-        groups.setdefault((found.kind, found.detail), []).append(found)
+    for finding in findings:
+        groups.setdefault((finding.kind, finding.detail), []).append(finding)
     for (kind, detail), alike in list(groups.items())[:_MOST_SHOWN]:
         place = _place(alike[0])
         before = f"{place}: " if place else ""

@@ -151,13 +151,13 @@ def verdict(noted: PlacedReceipt, rebuilt: RebuiltView) -> str:
     return f"NOT the view of that request: the log or the receipt was altered since.{damaged}"
 
 
-def _introduce(found: FoundRequest) -> None:
+def _introduce(request: FoundRequest) -> None:
     """Print which request a view is of, its plan and its size."""
-    if found.is_next:
+    if request.is_next:
         _say("the next request\n")
         return
-    receipt = found.noted.receipt
-    place = f"request {found.number:,} of {found.count:,}"
+    receipt = request.noted.receipt
+    place = f"request {request.number:,} of {request.count:,}"
     plan = f"plan {receipt.plan}" if receipt.plan else "no plan"
     if not receipt.hash:
         _say(f"{place} of the source, {receipt.time or 'no time'}, {plan}\n")

@@ -79,26 +79,26 @@ class Answers:
         first = given.get("offset", 0)
         most = first + given.get("limit", _ANSWERS)
         try:
-            found = best_messages(search, given["question"], most=most, narrowing=narrowing, shown=_shown)
+            best_answers = best_messages(search, given["question"], most=most, narrowing=narrowing, shown=_shown)
         except RecallError as error:  # it names the argument of `recall`
             raise UnknownError(f"question: {str(error).removeprefix('query: ')}") from error
-        answer: Answer = {"indexed_sessions": found.indexed, "sessions": found.sessions}
-        notes = [*found.notes]
-        if not found.is_whole:
+        answer: Answer = {"indexed_sessions": best_answers.indexed, "sessions": best_answers.sessions}
+        notes = [*best_answers.notes]
+        if not best_answers.is_whole:
             self._go_on(sessions)
-            notes.append(_what_is_indexed(found))
-        if found.periods and not found.messages:
+            notes.append(_what_is_indexed(best_answers))
+        if best_answers.periods and not best_answers.messages:
             notes.append("nothing was found of the time that the question names")
         if notes:
             answer["note"] = "; ".join(notes)
-        if found.errors:
-            unreadable = sorted(session.id for session in sessions if str(session.path) in found.errors)
+        if best_answers.errors:
+            unreadable = sorted(session.id for session in sessions if str(session.path) in best_answers.errors)
             answer["unreadable"] = unreadable[:_MOST_UNREADABLE]
-        if found.unmatched:
-            answer["unmatched_words"] = list(found.unmatched)
-        if found.periods:
-            answer["read_as_times"] = [period.said for period in found.periods]
-        best = found.messages[first:]
+        if best_answers.unmatched:
+            answer["unmatched_words"] = list(best_answers.unmatched)
+        if best_answers.periods:
+            answer["read_as_times"] = [period.said for period in best_answers.periods]
+        best = best_answers.messages[first:]
         sessions_by_path = {str(message.session.path): message.session for message in best}
         self._overviews(list(sessions_by_path.values()))  # all with one query
         answers: list[Answer] = []
@@ -252,11 +252,11 @@ class Answers:
         return modified_s == session.modified_s and not overview.error
 
 
-def _what_is_indexed(found: BestMessages) -> str:
+def _what_is_indexed(best: BestMessages) -> str:
     """Return a note for an answer that is not from all sessions, because some are not indexed yet."""
-    share = min(found.share, 0.999)
+    share = min(best.share, 0.999)
     return (
-        f"{found.indexed:,} of {found.sessions:,} sessions are indexed, {share:.1%} of their bytes; ask again for the"
+        f"{best.indexed:,} of {best.sessions:,} sessions are indexed, {share:.1%} of their bytes; ask again for the"
         " others (`context-persistent search --best` keeps the index, so that no server makes it again)"
     )
 

@@ -97,8 +97,8 @@ _UNPRINTABLE = re.compile(r"[^\n\t -~]")
 """Characters that may not be printable."""
 
 
-def _escaped(found: re.Match[str]) -> str:
-    character = found[0]
+def _escaped(match: re.Match[str]) -> str:
+    character = match[0]
     return character if character.isprintable() else json.dumps(character)[1:-1]
 
 

@@ -56,15 +56,15 @@ _LEAST_CHARS = 6
 
 def identifiers(text: str) -> set[str]:
     """Return the identifiers in a text, as the module's docstring defines them."""
-    found = {quoted for _, quoted in _QUOTED.findall(text) if _LETTER.search(quoted)}
+    identifiers = {quoted for _, quoted in _QUOTED.findall(text) if _LETTER.search(quoted)}
     for match in _PATH.findall(text):
         path = match.rstrip("./:?")
         if _LETTER.search(path) and not path.startswith(_NO_PATHS):
-            found.add(path)
+            identifiers.add(path)
     without_paths = _PATH.sub(" ", text)
-    found.update(name for name in _NAME.findall(without_paths) if _COMPOUND.search(name))
-    found.update(_HEX.findall(without_paths))
-    return {term for term in found if len(term) >= _LEAST_CHARS}
+    identifiers.update(name for name in _NAME.findall(without_paths) if _COMPOUND.search(name))
+    identifiers.update(_HEX.findall(without_paths))
+    return {term for term in identifiers if len(term) >= _LEAST_CHARS}
 
 
 def parts_of(message: Message) -> list[str]:

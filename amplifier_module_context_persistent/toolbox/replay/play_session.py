@@ -236,8 +236,8 @@ class Player:
         """Return the view of the whole history, or None if a view of fewer messages is not its beginning."""
 
         def look_at(message: Message, known: Mapping[int, Message]) -> tuple[int, int]:
-            found = self._look_at(message, known)
-            return found.tokens, found.inserted_tokens
+            facts = self._look_at(message, known)
+            return facts.tokens, facts.inserted_tokens
 
         return WholeView.of(self.session.messages, self._counter, look_at, progress=self._progress)
 

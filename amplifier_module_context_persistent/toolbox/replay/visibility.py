@@ -301,15 +301,15 @@ def annotate(transcript: Transcript, number: int, view: Sequence[Message]) -> li
     positions.learn(view)
     marks = marker.mark(view, positions.count_to(noted.receipt.upto))
     calls = CallLookup(transcript.reader)
-    found: list[ShownMessage | UnseenRun] = []
+    pieces: list[ShownMessage | UnseenRun] = []
     reached = 0
     for message in view:
         shown_chars = len(full_text(message)[0])
         position = positions.of(str(metadata_of(message).get("message_id", "")))
         if position is None or position not in marks.shown:
-            found.append(ShownMessage(LiveMessage(0, message, tuple), INSERTED, shown_chars, original_chars=0))
+            pieces.append(ShownMessage(LiveMessage(0, message, tuple), INSERTED, shown_chars, original_chars=0))
             continue
-        found += _gaps(marks, reached, position)
+        pieces += _gaps(marks, reached, position)
         reached = max(reached, position + 1)
         placed = LiveMessage(
             position + 1,
@@ -319,9 +319,9 @@ def annotate(transcript: Transcript, number: int, view: Sequence[Message]) -> li
         )
         (original,) = transcript.reader.read([noted.live[position]])
         original_chars = len(full_text(original)[0])
-        found.append(ShownMessage(placed, marks.shown[position], shown_chars, original_chars))
-    found += _gaps(marks, reached, marks.total)
-    return found
+        pieces.append(ShownMessage(placed, marks.shown[position], shown_chars, original_chars))
+    pieces += _gaps(marks, reached, marks.total)
+    return pieces
 
 
 def shortening(shown: ShownMessage) -> str:

@@ -93,14 +93,14 @@ def _without_images(message: Message) -> tuple[Message, list[tuple[str, str]]]:
 def _named(block: Any, images: list[tuple[str, str]]) -> Any:
     if not isinstance(block, dict):
         return block
-    found = _image_of(block)
-    if found is None:
+    image = _image_of(block)
+    if image is None:
         inner = block.get("content")
         if block.get("type") == "tool_result" and isinstance(inner, list):
             return {**block, "content": [_named(part, images) for part in inner]}
         return block
-    images.append(found)
-    return {"type": "text", "text": f"[{found[0] or 'image'}, {len(found[1]) * 3 // 4:,} bytes]"}
+    images.append(image)
+    return {"type": "text", "text": f"[{image[0] or 'image'}, {len(image[1]) * 3 // 4:,} bytes]"}
 
 
 def _image_of(block: Mapping[str, Any]) -> tuple[str, str] | None:

@@ -69,12 +69,12 @@ def reports_in(directory: str | os.PathLike[str]) -> list[ReportLine]:
     Raises:
         OSError: the directory or a page in it cannot be read.
     """
-    found: list[ReportLine] = []
+    lines: list[ReportLine] = []
     for path in sorted(Path(directory).glob("*.html")):
         notes = None if path.name == INDEX_NAME else _notes(path)
         if notes is not None:
-            found.append(ReportLine(path.name, notes))
-    return sorted(found, key=lambda line: (-line.number("ended"), line.file))
+            lines.append(ReportLine(path.name, notes))
+    return sorted(lines, key=lambda line: (-line.number("ended"), line.file))
 
 
 def check_index(directory: str | os.PathLike[str], *, force: bool = False) -> None:

@@ -82,19 +82,21 @@ def supposed_requests(history: History) -> Requests:
     Tokens are the provider's counts. If the provider reported no counts at all, a request's tokens are those of the
     whole history before the answer.
     """
-    found = Requests(receipts=False)
+    requests = Requests(receipts=False)
     for position, role in enumerate(history.roles):
         if role == "a":
             billed = history.billed.get(position, NOTHING)
-            found.rows.append(_row(len(found.rows) + 1, position, history.times[position], billed.input_tokens, billed))
-    if any(row["tokens"] >= 0 for row in found.rows):
-        found.rows = [row for row in found.rows if row["tokens"] >= 0]
-        return found
-    found.estimated = True
+            requests.rows.append(
+                _row(len(requests.rows) + 1, position, history.times[position], billed.input_tokens, billed)
+            )
+    if any(row["tokens"] >= 0 for row in requests.rows):
+        requests.rows = [row for row in requests.rows if row["tokens"] >= 0]
+        return requests
+    requests.estimated = True
     before = [0, *accumulate(history.tokens)]
-    for row in found.rows:
+    for row in requests.rows:
         row["tokens"] = before[row["place"]]
-    return found
+    return requests
 
 
 def _row(number: int, position: int, time_ms: int, tokens: int, billed: RequestBill) -> dict[str, Any]:

@@ -69,8 +69,8 @@ def read_sub_agents(
     """
     if not sessions:
         return []
-    with gathered(sessions, counter, lambda _: nullcontext(FileSystem())) as found:
-        sums = totals(found, prices, "path")
+    with gathered(sessions, counter, lambda _: nullcontext(FileSystem())) as figures:
+        sums = totals(figures, prices, "path")
     places = _CallPlaces(parent, history, start)
     read: list[SubAgent] = []
     for session in sessions:

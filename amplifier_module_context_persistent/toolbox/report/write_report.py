@@ -269,8 +269,8 @@ def _request_sums(requests: Requests) -> dict[str, Any]:
 
 def _named(transcript: Transcript, bodies: Bodies) -> SessionName:
     """Return the session's name, description and tags, as the page shows them."""
-    found = read_name(transcript.path)
-    return SessionName(bodies.name(found.name), bodies.name(found.description), tuple(map(bodies.name, found.tags)))
+    named = read_name(transcript.path)
+    return SessionName(bodies.name(named.name), bodies.name(named.description), tuple(map(bodies.name, named.tags)))
 
 
 def _project(log: str) -> str:
@@ -345,15 +345,15 @@ def touched_files(transcript: Transcript, start: int, stop: int, bodies: Bodies)
         stop: the position after the last one.
         bodies: redacts the paths.
     """
-    found: dict[str, FileUse] = {}
+    uses: dict[str, FileUse] = {}
     for call in file_calls(transcript):
         if start < call.message <= stop:
-            use = found.pop(call.path, FileUse(call.path, "", ""))
+            use = uses.pop(call.path, FileUse(call.path, "", ""))
             use.add("", call)
-            found[call.path] = use
+            uses[call.path] = use
     return [
         {"path": bodies.name(use.path), **use.counts, "turns": use.turns[""][-_MOST_TURNS:]}
-        for use in list(reversed(found.values()))[:_MOST_FILES]
+        for use in list(reversed(uses.values()))[:_MOST_FILES]
     ]
 
 
@@ -362,12 +362,12 @@ def relatives(transcript: Transcript, bodies: Bodies) -> list[dict[str, Any]]:
 
     The file name is "" if the id could lead to another directory.
     """
-    found = relatives_of(transcript.header)
+    related = relatives_of(transcript.header)
     named: list[tuple[str, str]] = []
-    if found.parent:
-        named.append(("parent", found.parent))
-    named += [("sub-agent", name) for name in found.subagents]
-    named += [("branch", name) for name in found.branches]
+    if related.parent:
+        named.append(("parent", related.parent))
+    named += [("sub-agent", name) for name in related.subagents]
+    named += [("branch", name) for name in related.branches]
     rows = []
     for kind, name in named:
         file = f"report-{name}.html" if _FILE_NAME.fullmatch(name) else ""
