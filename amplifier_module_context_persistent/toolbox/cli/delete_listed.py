@@ -18,6 +18,7 @@ from ...errors import ContextPersistentError, DeleteError
 from ...log.database_location import stored_name
 from ...sessions.find_session import SessionFile
 from ...sessions.overview import Overview, held_logs, overview_of
+from ..transfer.copies_beside import CopiesBeside
 from ..transfer.delete_sessions import Deletion, delete_session, plan_deletion
 from ..transfer.erased_session_names import names_in_log
 from ..transfer.erasure_list import lift, note_erasure
@@ -65,6 +66,9 @@ def delete_listed(
         remove_abandoned_copies()
     planned = [deletion for group in groups for deletion in plan_deletion(group)]
     todo = [deletion for deletion in planned if not deletion.refused]
+    copies = CopiesBeside(without=[str(deletion.seen.session.path) for deletion in todo])
+    for deletion in todo:
+        deletion.copies = copies.of(str(deletion.seen.session.path))
     if not as_json:
         _show(planned, todo, host_files=host_files, scope=scope)
     if todo and not dry_run:
@@ -177,9 +181,12 @@ def _tell_deleted(done: Sequence[Deletion]) -> None:
 def _delete_one(deletion: Deletion, *, host_files: bool) -> list[str]:
     """Delete a session and return its removed files.
 
-    The deletion is noted, so that no import brings the session back. If it cannot be noted, `not_noted` says why.
+    The deletion is noted, so that no import brings the session back. If it cannot be noted, `not_noted` says why. It is
+    not noted if another log of the same session stays: a sync would erase that one too.
     """
     path = str(deletion.seen.session.path)
+    if deletion.copies:
+        return delete_session(deletion, host_files=host_files)
     erasure = erasure_of(names_in_log(path), SESSION, time=utc_now())
     noted = list[Erasure]()
 
@@ -245,7 +252,8 @@ def _show(planned: Sequence[Deletion], todo: Sequence[Deletion], *, host_files: 
     projects = [deletion.seen.session.project for deletion in todo]
     size_bytes = sum(deletion.seen.size_bytes for deletion in todo)
     say(extent(projects, size_bytes))
-    follows = what_follows(str(deletion.seen.session.path) for deletion in todo)
+    erased = [str(deletion.seen.session.path) for deletion in todo if not deletion.copies]
+    follows = what_follows(erased) if erased else ""
     if follows:
         say(follows)
     if not host_files and any(deletion.host_files for deletion in todo):
@@ -278,6 +286,7 @@ def _show_its_files(deletion: Deletion, *, host_files: bool) -> None:
         _show_files("stays, the host's", deletion.host_files)
     _show_files("stays, perhaps left by a killed writer", deletion.doubtful)
     _show_files("stays, shared by hosts, with all messages", deletion.shared)
+    _show_files("stays, the same session: only this copy of it is deleted", deletion.copies)
     if deletion.finishes:
         say("  an earlier deletion was interrupted; this one finishes it")
     _show_files("has another name (hard link), under which its content stays", deletion.linked)

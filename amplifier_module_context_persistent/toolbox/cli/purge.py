@@ -27,6 +27,7 @@ from ...search.replace_matches import replace_matches
 from ...sessions.filters import ALL_SESSIONS, SessionFilter
 from ...sessions.find_session import SessionFile, SessionNameError
 from ..maintenance.purge_options import Purge, PurgeCounts
+from ..transfer.copies_beside import CopiesBeside
 from ..transfer.erased_text_rule import TextRule, rule_of
 from ..transfer.plain_copies import remove_abandoned_copies
 from ..transfer.purge_session import SessionPurge, plan_places_left, plan_session_purge, purge_session, still_holding
@@ -304,6 +305,15 @@ def _plain(session: SessionPurge) -> dict[str, Any]:
     }
 
 
+def _say_copies(todo: Sequence[SessionPurge], report: PurgeReport) -> None:
+    """Print which other logs of the same sessions a purge leaves as they are until a sync carries it out there."""
+    copies = CopiesBeside(without=[session.path for session in todo])
+    for session in todo:
+        for other in copies.of(session.path):
+            same = f"{one_line(other)} is the same session as {one_line(session.path)}"
+            report.say(f"{same}: it is left as it is now, and the next sync erases this there too.")
+
+
 def _purge(
     planned: list[SessionPurge],
     sessions: Sequence[SessionFile],
@@ -323,6 +333,8 @@ def _purge(
         return _exit_code(is_left=is_left, is_failed=bool(unread))
     _say_extent(todo, sessions, report)
     follows = "" if what.is_torn_only else what_follows(session.path for session in todo)
+    if not what.is_torn_only:
+        _say_copies(todo, report)
     if follows:
         report.say(follows)
     if report.dry_run:

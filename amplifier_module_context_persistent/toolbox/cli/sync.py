@@ -98,7 +98,7 @@ def sync(
     if not as_json:
         _show(erasing, plan, there)
     if not dry_run:
-        count = sum(not step.error for step in erasing) + sum(step.what is What.REPLACE for step in plan.steps)
+        count = _count_sessions(erasing) + sum(step.what is What.REPLACE for step in plan.steps)
         if count:
             ask(f"Erase it in {counted(count, 'session')}, and go on?", yes=yes)
         with suppress(OSError):  # only the messages of deletions need the note
@@ -112,6 +112,11 @@ def sync(
             for side in (here, there):
                 side.remove_stale_marks()
     context.exit(_told(erasing, plan, there, dry_run=dry_run, as_json=as_json))
+
+
+def _count_sessions(erasing: Sequence[ErasingStep]) -> int:
+    """Return the number of logs in which something is erased; several erasures may be about one log."""
+    return len({str(step.session.path) for step in erasing if not step.error})
 
 
 def _erasing_on_both(here: Side, there: Side, travelling: Sequence[TravellingErasures]) -> list[ErasingStep]:
@@ -325,8 +330,8 @@ def _summary(erasing: Sequence[ErasingStep], plan: _Plan, *, dry_run: bool) -> s
         return f"Nothing is new: {counted(plan.in_step, 'session')} in step."
     left = sum(step.is_left for step in plan.steps)
     done = len(plan.steps) - left
-    erased = sum(not step.error for step in erasing)
-    not_erased = len(erasing) - erased
+    erased = _count_sessions(erasing)
+    not_erased = len({str(step.session.path) for step in erasing if step.error})
     would, were = ("would be ", "are") if dry_run else ("", "were")
     parts = [f"{counted(done, 'session')} {would}brought in step", f"{plan.in_step:,} {were} so already"]
     if erased:

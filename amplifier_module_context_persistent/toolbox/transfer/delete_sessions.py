@@ -59,6 +59,9 @@ class Deletion:
     """The paths of files that have other names too (hard links): their content stays on the disk."""
     doubtful: list[str] = field(default_factory=list)
     """Partly written files beside the log that may be another program's; they are named and not deleted."""
+    copies: list[str] = field(default_factory=list)
+    """The paths of logs that stay and hold the same session: only a copy is deleted, and the session is not noted as
+    erased."""
     not_noted: str = ""
     """The reason why the deletion could not be noted, so that an import may bring the session back; empty if it was
     noted."""
@@ -78,6 +81,7 @@ class Deletion:
                 shared_checkpoints=self.shared,
                 linked=self.linked,
                 doubtful=self.doubtful,
+                same_session=self.copies,
                 not_noted=self.not_noted,
                 refused=self.refused,
             ),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import shutil
 import time
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
@@ -41,6 +42,14 @@ def session(session_id: str, days_old: float, *, working_dir: str = ".", path: P
     said = [{"role": "user", "content": f"About {session_id}."}, {"role": "assistant", "content": "Yes."}]
     bodies = [encode_message(one, message_id=f"{session_id}-{n}", timestamp=stamp) for n, one in enumerate(said)]
     path.write_bytes(b"".join(sealed([HEADER, *bodies])))
+    return path
+
+
+def with_own_id(session_id: str) -> Path:
+    """A session whose log has an id of its own, as those of a manager have."""
+    path = session(session_id, 1)
+    said = encode_message({"role": "user", "content": "Keep this."}, message_id="m1", timestamp="2026-01-05T09:00:00Z")
+    path.write_bytes(b"".join(sealed([encode_control("header", version=2, log_id=f"log-{session_id}"), said])))
     return path
 
 
@@ -342,3 +351,38 @@ def test_a_project_alone_means_all_of_it() -> None:
     for narrowed in (["--name", "s"], ["--older", "1d"]):
         told = run("prune", "--project", ".", *narrowed, "--dry-run").stdout
         assert "all of the project" not in told
+
+
+def test_a_deleted_copy_of_a_log_does_not_erase_its_session(tmp_path: Path) -> None:
+    """The session is still there, so a later sync leaves it where it is, here and on the other side."""
+    log, stick, copy = with_own_id("kept"), tmp_path / "stick", tmp_path / "session.jsonl"
+    stick.mkdir()
+    run("sync", stick, "--yes")
+    shutil.copy(log, copy)
+    result = run("delete", copy, "--yes")
+    shows(result.stdout, f"stays, the same session: only this copy of it is deleted: {log.parent}")
+    assert "At the next" not in result.stdout
+    assert not copy.exists()
+    assert not erasures_path().exists()
+    before = log.read_bytes()
+    run("sync", stick, "--yes")
+    assert log.read_bytes() == before
+    run("delete", log, "--yes")
+    assert erasures_path().exists()
+
+
+def test_both_logs_of_a_session_are_deleted_as_one_session() -> None:
+    """Then nothing of it stays, and that is noted."""
+    log, copy = with_own_id("one"), log_of("other")
+    shutil.copytree(log.parent, copy.parent)
+    run("delete", log, copy, "--yes")
+    assert erasures_path().exists()
+    assert left() == set()
+
+
+def test_a_purge_of_a_copy_says_where_the_session_is_too(tmp_path: Path) -> None:
+    """There the next sync erases the same."""
+    log, copy = with_own_id("kept"), tmp_path / "session.jsonl"
+    shutil.copy(log, copy)
+    result = run("purge", copy, "--everything", "--yes")
+    shows(result.stdout, f"{log} is the same session as {copy}", "the next sync erases this there too")
