@@ -11,9 +11,11 @@ The server runs with `fsync=off`: what is measured is the work, not the disk.
 - four processes that append to one session, against one process;
 - the bytes of a session of 1,000 messages in the tables;
 - with `--many N`, only `list --all` and `search --all` over N sessions of 200 messages, as whole processes, against one
-  that selects the length of every line: `list` when nothing was kept, and the next time; a word that one session has.
+  that selects the length of every line: `list` when nothing was kept, and the next time; a word that one session has;
+- with `--snapshot N`, only N appends to one session while another connection keeps a snapshot open, as a backup or a
+  report does, against N appends to another session before it.
 
-    python -m benchmarks.postgres [--messages N] [--rounds N] [--calls N] [--many N]
+    python -m benchmarks.postgres [--messages N] [--rounds N] [--calls N] [--many N] [--snapshot N]
 """
 
 from __future__ import annotations
@@ -250,6 +252,52 @@ def many(server: TestServer, sessions: int) -> dict[str, float]:
     return seconds
 
 
+def server_s(server: TestServer) -> float:
+    """The seconds of processor time that the server's processes for our connections have taken."""
+    import psutil
+
+    pids = server.execute("select pid from pg_stat_activity where application_name = 'context-persistent'")
+    times = [psutil.Process(pid).cpu_times() for (pid,) in pids]
+    return sum(one.user + one.system for one in times)
+
+
+def under_a_snapshot(server: TestServer, appends: int) -> dict[str, float]:
+    """The milliseconds of the server's processor time for an append, without and with a long snapshot.
+
+    They are of the first and the last tenth of the appends. After the snapshot is closed, the same session goes on for
+    a tenth of them.
+    """
+    import psycopg
+
+    storage = server.new_location()
+    tenth = max(1, appends // 10)
+
+    async def run(session_id: str, count: int) -> list[float]:
+        tenths = list[float]()
+        async with open_session(storage, session_id) as manager:
+            await manager.add_message(MESSAGE)  # opens the log
+            for _ in range(count // tenth):
+                start = server_s(server)
+                for _ in range(tenth):
+                    await manager.add_message(MESSAGE)
+                tenths.append(1e3 * (server_s(server) - start) / tenth)
+        return tenths
+
+    without = asyncio.run(run("without", appends))
+    with psycopg.connect(server.server.get_uri()) as other:
+        other.execute("set transaction isolation level repeatable read")
+        other.execute("select 1")
+        under = asyncio.run(run("under", appends))
+    after = asyncio.run(run("under", tenth))
+    return {
+        "server's ms of the first appends without": without[0],
+        "server's ms of the last appends without": without[-1],
+        "server's ms of the first appends with it": under[0],
+        "server's ms of the last appends with it": under[-1],
+        "server's ms of appends after it": after[-1],
+    }
+
+
 def view(storage: str) -> dict[str, float]:
     """Open the session and make the first view."""
     import psycopg  # noqa: F401 - imports are not counted
@@ -312,6 +360,7 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--calls", type=int, default=300)
     parser.add_argument("--many", type=int, metavar="N", help="only commands over so many sessions")
+    parser.add_argument("--snapshot", type=int, metavar="N", help="only so many appends under a long snapshot")
     parser.add_argument("--worker", nargs=2, metavar=("NAME", "STORAGE"))
     options = parser.parse_args()
     if options.worker:
@@ -321,8 +370,9 @@ def main() -> int:
     with running_server() as server:
         server.execute("alter system set fsync = off")
         server.execute("select pg_reload_conf()")
-        if options.many:
-            for name, value in many(server, options.many).items():
+        if options.many or options.snapshot:
+            found = many(server, options.many) if options.many else under_a_snapshot(server, options.snapshot)
+            for name, value in found.items():
                 print(f"{name:<40} {value:>10.2f}")
             return 0
         storage = server.new_location()
