@@ -192,8 +192,7 @@ def classify(
         reminds: whether late system text is shown as a reminder.
         kinds: classifies tools.
         size_bytes: the length of the message as JSON.
-        asked: for an answer, the provider and the model of its request. None for a message in no log; such a message
-            has no bond.
+        asked: the provider and the model of an answer's request; None for a message in no log, which has no bond.
         follows_result: whether the message is an answer right after a result.
     """
     sent = for_model(message)

@@ -130,16 +130,13 @@ def purge(
         takes_all = (everywhere or bool(wanted.places)) and (secrets or redact is not None)
         check_says_which(wanted, everywhere=everywhere, everything=takes_all, besides="SESSION, --last, ")
     replaced_texts = set[str]()
-    replace = None
-    if secrets or redact is not None:
-        replace = _replacement(redact, own, replaced_texts)
+    replace = _replacement(redact, own, replaced_texts) if secrets or redact is not None else None
     what = Purge(before=before, cleared=cleared, everything=everything, redact=replace, torn=torn)
     rule = partial(rule_of, secrets=secrets, expression=redact or "", taken=replaced_texts)
     report = PurgeReport(dry_run=dry_run, as_json=as_json)
     if is_named:
         path = path_of(session) if session is not None else last_path()
-        planned = [_plan(path, what)]
-        sessions: Sequence[SessionFile] = [session_file(path)]
+        planned, sessions = [_plan(path, what)], [session_file(path)]
     else:
         planned, sessions = _plan_chosen(wanted, what, report, everywhere=everywhere)
     context.exit(_purge(planned, sessions, what, rule, report, yes=yes))

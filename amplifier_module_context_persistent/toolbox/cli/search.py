@@ -134,15 +134,9 @@ def search_command(
         code = answer(most=best)
     else:
         printer = MatchPrinter(chosen, names=names, count=count, as_json=as_json)
-        search = _Search(
-            _pattern(pattern, fixed=fixed, ignore_case=ignore_case, in_words=in_words),
-            printer,
-            role=role,
-            wanted=wanted,
-            context=0 if names or count else lines,
-            hidden=hidden,
-            by_time=by_time,
-        )
+        text = _pattern(pattern, fixed=fixed, ignore_case=ignore_case, in_words=in_words)
+        context_lines = 0 if names or count else lines
+        search = _Search(text, printer, role=role, wanted=wanted, context=context_lines, hidden=hidden, by_time=by_time)
         may_be_question = not is_literal and not as_json and _is_question(pattern)
         code = _search_texts(search, chosen, answer if may_be_question else None, tells=not as_json)
     chosen.glances.keep()
