@@ -38,7 +38,8 @@ _FAILED_HEAD = re.compile(
     r"""
       an\ (?:\w+\ )?error\ (?:has\ )?occurred\b
     | error\b | fatal: | failed\b | failure\b | exception\b | traceback\ \(most\ recent | tool_use_error
-    | exit\ (?:code|status):?\ [1-9] | command\ (?:failed|exited\ with|timed\ out) | [a-z_.]*(?:error|exception):
+    | exit\ (?:code|status):?\ [1-9] | process\ exited\ with\ (?:code|status)\ [1-9]
+    | command\ (?:failed|exited\ with|timed\ out) | [a-z_.]*(?:error|exception):
     | could\ not\b | cannot\b | can't\b | unable\ to\b | invalid\b | permission\ denied\b
     | no\ (?:match|such)\b | no\ changes?\ (?:were\ |was\ )?made | (?:file\ |old_?string\ )?not\ found\b
     """,
@@ -55,7 +56,8 @@ _FAILED_TAIL = re.compile(
     """,
     re.IGNORECASE | re.VERBOSE,
 )
-_WRAPPING = re.compile(r"[\s<\[(*#`'\"]*")
+_WRAPPING = re.compile(r"(?:Chunk ID: [^\n]{0,80}\n)?(?:Wall time: [^\n]{0,80}\n)?[\s<\[(*#`'\"]*")
+"""What may come before the words of a failure: quotes and brackets, and the two lines of Codex's `exec_command`."""
 _FLAGS = ("is_error", "isError")
 _TAIL_CHARS = 160
 
@@ -180,7 +182,7 @@ def _object_in(result: Mapping[str, Any], text: str) -> dict[str, Any] | None:
 def _says_failed(given: Mapping[str, Any]) -> bool:
     if given.get("success") is False or any(given.get(flag) is True for flag in _FLAGS):
         return True
-    if any(type(code) is int and code != 0 for code in map(given.get, _CODES)):
+    if _exit_code_in(given) not in ("", "0"):
         return True
     return bool(given.get("error")) and given.get("success") is not True
 

@@ -117,6 +117,11 @@ def result(content: Any, **more: Any) -> dict[str, Any]:
         (result('{"returncode": 2, "stdout": ""}'), FAILED),
         (result('{"returncode": 0, "stderr": "warning"}'), ANSWERED),
         (result('{"returncode": true}'), ANSWERED),
+        (result('{"output": "boom", "metadata": {"exit_code": 2, "duration_seconds": 0.1}}'), FAILED),  # Codex's
+        (result('{"output": "fine", "metadata": {"exit_code": 0, "duration_seconds": 0.1}}'), ANSWERED),
+        (result("Process exited with code 2\nOutput:\nboom"), FAILED),
+        (result("Chunk ID: 1f\nWall time: 0.1 seconds\nProcess exited with code 2\nOutput:\nboom"), FAILED),
+        (result("Chunk ID: 1f\nWall time: 0.1 seconds\nProcess exited with code 0\nOutput:\nerror"), ANSWERED),
         (result("The file a.py has been updated. raise ValueError"), ANSWERED),
         (result("def error_handler(self): pass"), ANSWERED),
         (result("Output: built\nError: (none)\nExit Code: 0"), ANSWERED),
