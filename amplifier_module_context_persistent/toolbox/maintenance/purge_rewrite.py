@@ -328,7 +328,8 @@ class Rewrite:
         own_id = self._ids[ordinal]
         changed = self._redacted(value, self._purge.redact) if self._purge.redact else value
         member = None if self._stays_live(ordinal) else Member(_INTERRUPTED, ordinal)
-        if ordinal >= self._total and not self._reader.index.is_live(ordinal):
+        index = self._reader.index  # while a purge is planned, it may not have read so far
+        if ordinal >= self._total and not (ordinal < len(index) and index.is_live(ordinal)):
             member = member_of(line)  # of a reset that was appended meanwhile and is not in force
         had_id = metadata_of(value).get("message_id") == own_id
         if had_id and changed == value and member == member_of(line) and has_crc(line):
