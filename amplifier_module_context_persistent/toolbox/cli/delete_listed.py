@@ -6,7 +6,7 @@ import json
 import os
 import time
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from itertools import groupby
 from typing import Any
 
@@ -16,15 +16,17 @@ from ...catalogue.session_list_cache import Glances
 from ...clock import utc_now
 from ...errors import ContextPersistentError, DeleteError
 from ...log.database_location import stored_name
+from ...log.open_reader import open_reader
 from ...sessions.find_session import SessionFile
 from ...sessions.overview import Overview, held_logs, overview_of
 from ..transfer.copies_beside import CopiesBeside
 from ..transfer.delete_sessions import Deletion, delete_session, plan_deletion
-from ..transfer.erased_session_names import names_in_log
+from ..transfer.erased_session_names import names_in
 from ..transfer.erasure_list import lift, note_erasure
 from ..transfer.erasure_record import SESSION, Erasure, erasure_of
 from ..transfer.plain_copies import remove_abandoned_copies
 from ..transfer.purge_session import remove_left
+from ..transfer.undone_erasures import salts_of_purges
 from ..transfer.write_host_files import HOSTS_NAMES
 from .confirm import ask, check_can_ask
 from .erasing import extent, what_follows
@@ -187,7 +189,7 @@ def _delete_one(deletion: Deletion, *, host_files: bool) -> list[str]:
     path = str(deletion.seen.session.path)
     if deletion.copies:
         return delete_session(deletion, host_files=host_files)
-    erasure = erasure_of(names_in_log(path), SESSION, time=utc_now())
+    erasure = _deletion_of(path)
     noted = list[Erasure]()
 
     def begin() -> None:
@@ -207,6 +209,17 @@ def _delete_one(deletion: Deletion, *, host_files: bool) -> list[str]:
             note_erasure(erasure, path)
             deletion.not_noted = ""
     return removed
+
+
+def _deletion_of(log: str) -> Erasure:
+    """Return the erasure that says that the session of a log is deleted.
+
+    Raises:
+        LogUnreadableError: the log cannot be read.
+    """
+    with closing(open_reader(log)) as reader:
+        reader.follow()
+        return erasure_of(names_in(reader), SESSION, time=utc_now(), purges=filter(None, salts_of_purges(reader)))
 
 
 def _check_is_last(deletion: Deletion, todo: Sequence[Deletion]) -> None:
@@ -286,7 +299,9 @@ def _show_its_files(deletion: Deletion, *, host_files: bool) -> None:
         _show_files("stays, the host's", deletion.host_files)
     _show_files("stays, perhaps left by a killed writer", deletion.doubtful)
     _show_files("stays, shared by hosts, with all messages", deletion.shared)
-    _show_files("stays, the same session: only this copy of it is deleted", deletion.copies)
+    if deletion.copies:
+        _show_files("stays, the same session: only this copy of it is deleted", deletion.copies)
+        say("  nothing is noted as erased then: a sync may bring the copy back; to erase the session, name all logs")
     if deletion.finishes:
         say("  an earlier deletion was interrupted; this one finishes it")
     _show_files("has another name (hard link), under which its content stays", deletion.linked)

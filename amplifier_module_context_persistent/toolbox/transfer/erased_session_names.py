@@ -7,7 +7,6 @@ key and its id in the source of an import, its log's id, some of its messages wi
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
 import re
@@ -18,7 +17,6 @@ from typing import Any
 from ...log.base import ReadableLog
 from ...log.checksum import CRC_TAIL_BYTES
 from ...log.file_handle import first_line
-from ...log.open_reader import open_reader
 from .message_names import answers_in_stored, names_in_stored
 
 _FIRST_HASH = re.compile(r":[0-9a-f]{16}(?=:|$)")
@@ -43,19 +41,8 @@ class SourceNames:
     """The hashes of the ids of the purged messages; empty unless single messages were purged."""
 
 
-def names_in_log(location: str) -> SourceNames:
-    """Return the names by which a log's session is recognised when its source or a copy of the log is imported.
-
-    Raises:
-        LogUnreadableError: the log cannot be read.
-    """
-    with contextlib.closing(open_reader(location)) as reader:
-        reader.follow()
-        return names_in(reader)
-
-
 def names_in(reader: ReadableLog, gone: Iterable[int] | None = None) -> SourceNames:
-    """Return the names of an open log's session, as `names_in_log` does.
+    """Return the names by which the session of an open log is recognised in its source, or in a copy of the log.
 
     Args:
         reader: the log.

@@ -13,8 +13,12 @@ def concerning(
     content_of: Callable[[int], str] = lambda _: "",
     answers_of: Callable[[], Sequence[str]] = tuple,
 ) -> Iterator[Erasure]:
-    """Yield the erasures that are about a session. Takes the same arguments as `is_about`."""
-    return (erasure for erasure in found if is_about(erasure, names, content_of, answers_of))
+    """Yield the erasures that are about a session. Takes the same arguments as `is_about`.
+
+    A deletion after a purge is about a session if the purge is: a source from before both has what the purge removed.
+    """
+    salts = {erasure.salt for erasure in found if is_about(erasure, names, content_of, answers_of)}
+    return (erasure for erasure in found if erasure.salt in salts or not salts.isdisjoint(erasure.purges))
 
 
 def is_about(

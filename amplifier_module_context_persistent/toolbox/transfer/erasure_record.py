@@ -19,7 +19,7 @@ import binascii
 import hashlib
 import json
 from bisect import bisect_left
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from secrets import token_hex
 from typing import Any
@@ -64,6 +64,9 @@ class Erasure:
     """Whether everything was purged: all messages, and what was written about the session, such as names and tags."""
     is_elsewhere: bool = False
     """Whether the content was erased in another directory, and no sync has carried this out in the home yet."""
+    purges: frozenset[str] = frozenset()
+    """Of a deleted session: the salts of the erasures that purges of its log had carried out. A source from before a
+    purge is known by that purge's erasure, since the deleted log no longer had the purged messages as they were."""
 
     @property
     def is_named(self) -> bool:
@@ -102,6 +105,8 @@ class Erasure:
             value["all"] = True
         if self.is_elsewhere:
             value["elsewhere"] = True
+        if self.purges:
+            value["purges"] = sorted(self.purges)
         return json.dumps(value).encode() + b"\n"
 
 
@@ -121,6 +126,7 @@ def erasure_of(
     time: str,
     rule: Callable[[str], TextRule] = lambda _: TextRule(),
     is_all: bool = False,
+    purges: Iterable[str] = (),
 ) -> Erasure:
     """Make an erasure with a new salt.
 
@@ -130,6 +136,7 @@ def erasure_of(
         time: the time of the erasure, in ISO 8601.
         rule: makes the rule of a purge from the salt.
         is_all: whether everything was purged.
+        purges: the salts of the erasures that purges of the log have carried out.
     """
     salt = token_hex(16)
     names = frozenset(salted_name(salt, name) for name in (*source.names, *source.messages))
@@ -139,7 +146,20 @@ def erasure_of(
     has_more_ids = len(source.id_hashes) > _MOST_IDS
     if not has_more_ids:  # an incomplete list would look complete
         ids = b"".join(sorted({_salted_id(salt, id_hash) for id_hash in source.id_hashes}))
-    return Erasure(salt, what, time, names, source.count, content, rule(salt), answers, ids, has_more_ids, is_all)
+    return Erasure(
+        salt,
+        what,
+        time,
+        names,
+        source.count,
+        content,
+        rule(salt),
+        answers,
+        ids,
+        has_more_ids,
+        is_all,
+        purges=frozenset(purges),
+    )
 
 
 def erasure_from(value: dict[str, Any]) -> Erasure:
@@ -162,4 +182,5 @@ def erasure_from(value: dict[str, Any]) -> Erasure:
         value.get("more_ids") is True,
         value.get("all") is True,
         value.get("elsewhere") is True,
+        frozenset(str(purge) for purge in value.get("purges", ())),
     )

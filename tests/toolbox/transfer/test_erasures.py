@@ -516,3 +516,14 @@ async def test_one_standing_phrase_makes_no_session_known(tmp_path: Path) -> Non
     run("delete", "one", "--yes")
     run("import", copy, "--session", "again")
     assert texts("again") == ["Open the door.", phrase]
+
+
+@pytest.mark.parametrize("form", FORMS)
+async def test_a_session_deleted_after_a_purge_is_known_in_a_file_from_before(tmp_path: Path, form: str) -> None:
+    """By the line of the purge, since the deleted log no longer had its answers as they were."""
+    said = [text for answer in ANSWERS for text in ("Go on.", f"{answer} The password is {PASSWORD}.")]
+    await own_session("own", *said)
+    run("export", "own", "-o", tmp_path / "copy", "--format", form, "--no-redact")
+    run("purge", "own", "--redact", PASSWORD, "--yes")
+    run("delete", "own", "--yes")
+    assert "was deleted here on" in refused(tmp_path / "copy", "--session", "again")
