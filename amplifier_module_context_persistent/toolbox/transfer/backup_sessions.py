@@ -13,8 +13,8 @@ Rules:
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from contextlib import closing
+from collections.abc import Callable, Sequence
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
@@ -32,7 +32,10 @@ from .append_to_copy import append_to_copy
 from .archive_session import archive_like
 from .compare_logs import Relation, compare_logs, why_damaged
 from .copy_log import copy_log
+from .erased_session_names import names_in
+from .erasure_is_about import concerning
 from .erasure_list import BACKUP_NAME, lift_in, note_erasures, read_erasures
+from .erasure_record import Erasure
 from .sync_erasures import ErasingStep, carry_out_erasing, finish_deletions, plan_erasing
 from .sync_host_files import host_files_made
 from .sync_sessions import pairs_of
@@ -199,8 +202,29 @@ class Backup:
         force = list(read_erasures(self.home.erasures)[0].values())
         steps = plan_erasing(self.there, gone, force)
         assert self.there.root is not None  # noqa: S101 - a backup is a directory
-        asides = sorted(self.there.root.glob(f"*/sessions/*/{LOG_NAME}{BEFORE_PURGE}*"))
-        return HeldErased(asides, steps)
+        asides = list(self.there.root.glob(f"*/sessions/*/{LOG_NAME}{BEFORE_PURGE}*"))
+        replaced = self.there.root.glob(f"*/sessions/*/{LOG_NAME}{REPLACED}*")
+        asides += [copy for copy in replaced if _is_about_any(copy, force)]
+        return HeldErased(sorted(asides), steps)
+
+
+def _is_about_any(copy: Path, found: Sequence[Erasure]) -> bool:
+    """Tell whether one of the erasures is about the session of a copy that was set aside, or about a fork of it.
+
+    Both are recognised by the messages in the copy. If it is too damaged to be read, the log beside it is asked.
+    """
+    for log in (copy, copy.with_name(LOG_NAME)):
+        with suppress(ContextPersistentError, OSError):
+            return _log_is_about_any(str(log), found)
+    return False
+
+
+def _log_is_about_any(log: str, found: Sequence[Erasure]) -> bool:
+    with closing(open_reader(log)) as reader:
+        reader.follow()
+        source = names_in(reader)
+    names = (*source.names, *source.messages)
+    return next(concerning(found, names, answers_of=lambda: source.answers), None) is not None
 
 
 def erase_held(there: Side, held: HeldErased, *, now: Callable[[], str]) -> None:

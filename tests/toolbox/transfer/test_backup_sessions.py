@@ -160,6 +160,21 @@ def test_another_log_of_the_same_id_does_not_replace_its_copy(home: Home, kept: 
     assert [path.read_bytes() for path in kept.rglob(f"{LOG_NAME}.replaced-*")] == [old]
 
 
+def test_a_copy_that_another_history_replaced_is_erased_too(home: Home, kept: Path) -> None:
+    """It was set aside before the purge, and holds what the purge removed from the log."""
+    home.says("talk", f"my key is {KEY}")
+    before = home.log("talk").read_bytes()
+    home.says("talk", "two")
+    home.run("backup", kept)
+    home.log("talk").write_bytes(before)
+    home.says("talk", "another")
+    assert "the older copy is kept as" in home.run("backup", kept).output
+    home.run("purge", "talk", "--redact", KEY, "--yes")
+    assert "still holds what was erased here: 2 older copies of purged logs" in home.run("backup", kept).output
+    home.run("backup", kept, "--erase", "--yes")
+    assert holders(kept, KEY) == []
+
+
 def test_a_log_that_lost_its_end_gets_it_back(home: Home, kept: Path) -> None:
     """The copy stays longer; that is told, and a restore appends what is missing."""
     home.says("talk", "one")
