@@ -19,7 +19,7 @@ from ...log.database_location import stored_name
 from ...log.open_reader import open_reader
 from ...sessions.find_session import SessionFile
 from ...sessions.overview import Overview, held_logs, overview_of
-from ..transfer.copies_beside import CopiesBeside
+from ..transfer.copies_beside import CopiesBeside, is_under_own_id
 from ..transfer.delete_sessions import Deletion, delete_session, plan_deletion
 from ..transfer.erased_session_names import names_in
 from ..transfer.erasure_list import lift, note_erasure
@@ -70,7 +70,9 @@ def delete_listed(
     todo = [deletion for deletion in planned if not deletion.refused]
     copies = CopiesBeside(without=[str(deletion.seen.session.path) for deletion in todo])
     for deletion in todo:
-        deletion.copies = copies.of(str(deletion.seen.session.path))
+        path = str(deletion.seen.session.path)
+        deletion.copies = copies.of(path)
+        deletion.is_copy = bool(deletion.copies) and not is_under_own_id(path)
     if not as_json:
         _show(planned, todo, host_files=host_files, scope=scope)
     if todo and not dry_run:
@@ -184,10 +186,10 @@ def _delete_one(deletion: Deletion, *, host_files: bool) -> list[str]:
     """Delete a session and return its removed files.
 
     The deletion is noted, so that no import brings the session back. If it cannot be noted, `not_noted` says why. It is
-    not noted if another log of the same session stays: a sync would erase that one too.
+    not noted if only a copy of the session is deleted: a sync would erase the session too.
     """
     path = str(deletion.seen.session.path)
-    if deletion.copies:
+    if deletion.is_copy:
         return delete_session(deletion, host_files=host_files)
     erasure = _deletion_of(path)
     noted = list[Erasure]()
@@ -265,7 +267,7 @@ def _show(planned: Sequence[Deletion], todo: Sequence[Deletion], *, host_files: 
     projects = [deletion.seen.session.project for deletion in todo]
     size_bytes = sum(deletion.seen.size_bytes for deletion in todo)
     say(extent(projects, size_bytes))
-    erased = [str(deletion.seen.session.path) for deletion in todo if not deletion.copies]
+    erased = [str(deletion.seen.session.path) for deletion in todo if not deletion.is_copy]
     follows = what_follows(erased) if erased else ""
     if follows:
         say(follows)
@@ -299,9 +301,13 @@ def _show_its_files(deletion: Deletion, *, host_files: bool) -> None:
         _show_files("stays, the host's", deletion.host_files)
     _show_files("stays, perhaps left by a killed writer", deletion.doubtful)
     _show_files("stays, shared by hosts, with all messages", deletion.shared)
-    if deletion.copies:
+    if deletion.is_copy:
         _show_files("stays, the same session: only this copy of it is deleted", deletion.copies)
-        say("  nothing is noted as erased then: a sync may bring the copy back; to erase the session, name all logs")
+        say(
+            "  The session is not noted as erased, and a sync may bring this copy back. To erase it, name all its logs."
+        )
+    else:
+        _show_files("stays, a copy of the same session, until the next sync erases it there too", deletion.copies)
     if deletion.finishes:
         say("  an earlier deletion was interrupted; this one finishes it")
     _show_files("has another name (hard link), under which its content stays", deletion.linked)

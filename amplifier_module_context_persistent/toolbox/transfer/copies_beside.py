@@ -1,7 +1,8 @@
 """Find the logs of one place that hold the same session, such as a copy of a log that a person made.
 
 A deletion of such a copy does not erase the session: the session is still in its place, so no list of erasures may say
-that it was deleted. A *place* is this home, or a directory of projects that has its own list of erasures.
+that it was deleted. The log in the directory with the session's own id is the session, and its deletion is noted. A
+*place* is this home, or a directory of projects that has its own list of erasures.
 """
 
 from __future__ import annotations
@@ -13,8 +14,9 @@ from contextlib import suppress
 from pathlib import Path
 
 from ...log.database_location import stored_name
+from ...paths import LOG_NAME
 from ...sessions.find_session import session_files, sessions_below
-from .erased_session_names import names_at_start
+from .erased_session_names import names_at_start, session_id_at_start
 from .erasure_list import lists_of
 
 
@@ -53,6 +55,14 @@ class CopiesBeside:
                     logs_by_name[name].append(path)
             self._by_place[place] = logs_by_name
         return self._by_place[place]
+
+
+def is_under_own_id(log: str) -> bool:
+    """Tell whether a log's file is where the session that it was begun for has its log, and not a copy elsewhere."""
+    path = Path(os.path.abspath(log))
+    with suppress(OSError):
+        return path.name == LOG_NAME and path.parent.name == session_id_at_start(log)
+    return False
 
 
 def _place_of(log: str) -> Path | None:

@@ -60,8 +60,10 @@ class Deletion:
     doubtful: list[str] = field(default_factory=list)
     """Partly written files beside the log that may be another program's; they are named and not deleted."""
     copies: list[str] = field(default_factory=list)
-    """The paths of logs that stay and hold the same session: only a copy is deleted, and the session is not noted as
-    erased."""
+    """The paths of logs that stay and hold the same session."""
+    is_copy: bool = False
+    """Whether only a copy is deleted, so that the session is not noted as erased: another log of it stays, and this one
+    is not under the session's own id."""
     not_noted: str = ""
     """The reason why the deletion could not be noted, so that an import may bring the session back; empty if it was
     noted."""

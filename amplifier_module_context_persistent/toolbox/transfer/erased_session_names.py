@@ -79,13 +79,27 @@ def names_at_start(log: str) -> list[str] | None:
     Raises:
         OSError: the file cannot be read.
     """
+    header = _header_at_start(log)
+    return _named_by_headers([header])[0] if header.get("log_id") else None
+
+
+def session_id_at_start(log: str) -> str:
+    """Return the id of the session for which a log was begun, from its first line; "" if the line gives none.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
+    return str(_header_at_start(log).get("session_id") or "")
+
+
+def _header_at_start(log: str) -> Mapping[str, Any]:
+    """Return the header in the first line of a log's file; empty if the line is no header."""
     try:
         header = json.loads(first_line(log, _MOST_HEADER_BYTES))
     except (ValueError, RecursionError):
-        return None
-    if not isinstance(header, dict) or header.get("_record") != "header" or not header.get("log_id"):
-        return None
-    return _named_by_headers([header])[0]
+        return {}
+    is_header = isinstance(header, dict) and header.get("_record") == "header"
+    return header if is_header else {}
 
 
 def _named_by_headers(headers: Iterable[Mapping[str, Any]]) -> tuple[list[str], int, bool]:

@@ -40,7 +40,7 @@ class TakenHashes:
         return cls(salt, frozenset((len(one), _check(salt, one), _hash(salt, one)) for one in wanted[:_MOST_TAKEN]))
 
     def replace(self, text: str) -> str:
-        """Return a text in which every part that has one of the hashes is replaced."""
+        """Return a text with every part replaced whose salted hash is in this rule."""
         content = text.encode("utf-8", "surrogatepass")
         for length in sorted({length for length, _, _ in self.hashes}, reverse=True):
             content = self._without(content, length)

@@ -49,7 +49,8 @@ def with_own_id(session_id: str) -> Path:
     """A session whose log has an id of its own, as those of a manager have."""
     path = session(session_id, 1)
     said = encode_message({"role": "user", "content": "Keep this."}, message_id="m1", timestamp="2026-01-05T09:00:00Z")
-    path.write_bytes(b"".join(sealed([encode_control("header", version=2, log_id=f"log-{session_id}"), said])))
+    header = encode_control("header", version=2, log_id=f"log-{session_id}", session_id=session_id)
+    path.write_bytes(b"".join(sealed([header, said])))
     return path
 
 
@@ -369,6 +370,20 @@ def test_a_deleted_copy_of_a_log_does_not_erase_its_session(tmp_path: Path) -> N
     assert log.read_bytes() == before
     run("delete", log, "--yes")
     assert erasures_path().exists()
+
+
+def test_a_session_is_erased_although_a_copy_of_it_stays(tmp_path: Path) -> None:
+    """The log under its own id is the session. A sync does not bring it back, and erases the copy that was named."""
+    log, copy, stick = with_own_id("kept"), log_of("copied"), tmp_path / "stick"
+    stick.mkdir()
+    run("sync", stick, "--yes")
+    shutil.copytree(log.parent, copy.parent)
+    result = run("delete", log, "--yes")
+    shows(result.stdout, f"stays, a copy of the same session, until the next sync erases it there too: {copy.parent}")
+    assert erasures_path().exists()
+    run("sync", stick, "--yes")
+    assert left() == set()
+    assert [path for path in stick.rglob("*") if path.is_file() and b"Keep this." in path.read_bytes()] == []
 
 
 def test_both_logs_of_a_session_are_deleted_as_one_session() -> None:
