@@ -35,7 +35,7 @@ class Stage(IntEnum):
     TEXTS = 4
     """Long messages of people are shortened, the largest first."""
     SECOND_ANSWERS = 5
-    """Of two successive final answers one is left out, the oldest first; what a person wrote stays longer."""
+    """Every second final answer is left out, the oldest first. What people wrote stays."""
     PEOPLE = 6
     """People's messages are left out with their answers, the oldest first."""
     HELD = 7

@@ -82,7 +82,7 @@ class GroupFacts:
             for number, (use, result) in enumerate(zip(head.gist.uses, group.results, strict=False))
             if result is not None
         ]
-        """The calls that have a result: the index of each among the calls of its message, its use, and its result."""
+        """The calls that have a result: for each, its number in the message, the use of the tool, and the result."""
         self.kinds = frozenset([use.kind for use in head.gist.uses])
         """The kinds of the tools that the group calls (`ToolUse.kind`)."""
         self.checksums = tuple([entry.gist.terms.checksum for entry in self.members[1:]])
@@ -102,7 +102,7 @@ class GroupFacts:
         """The cuts that were asked for last, and the terms that the group shows with them; None if none were."""
 
     def is_of(self, group: Group) -> bool:
-        """Return whether these are the facts about a group: it has the very same entries, in the same places."""
+        """Return whether these facts are about a group, and still true: its messages are the very same objects."""
         known = self.group
         if known.head is not group.head:
             return False

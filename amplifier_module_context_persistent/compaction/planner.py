@@ -60,10 +60,10 @@ class Goals:
 
     tokens: int
     """The goal of the first stages: the target, or more if large newest messages would replace all older ones."""
-    with_people: int
+    shortening: int
     """The goal of the stages that shorten texts or leave out answers."""
     most_with_people: int
-    """The largest goal of the stage that leaves out people's messages, which no later plan can bring back."""
+    """The size up to which a view may grow before a person's message is left out. No later plan brings one back."""
     at_last: int
     """The goal of the last stages, which leave out groups with a promise and shorten texts of any kind."""
 
@@ -76,8 +76,8 @@ class Goals:
         newest = held - draft.unmovable_tokens
         tokens = max(target, min(wanted, target + int(RAISED_SHARE * above)))
         most_with_people = target + int(RAISED_FOR_PEOPLE * above)
-        with_people = max(tokens, min(target + newest, most_with_people))
-        return cls(tokens, with_people, most_with_people, max(with_people, target + min(newest, above)))
+        shortening = max(tokens, min(target + newest, most_with_people))
+        return cls(tokens, shortening, most_with_people, max(shortening, target + min(newest, above)))
 
     def at(self, stage: Stage, draft: Draft) -> int:
         """Return the size of a view, in tokens, at which a stage stops.
@@ -87,10 +87,10 @@ class Goals:
         if stage < Stage.SHORTEN:
             return self.tokens
         if stage < Stage.PEOPLE:
-            return self.with_people
+            return self.shortening
         turn = len(draft.kept) if draft.view.turn is None else draft.view.turn
         turn_tokens = sum([draft.sizes[position] for position in draft.kept_positions() if position > turn])
-        raised = max(self.with_people, min(draft.target_tokens + turn_tokens, self.most_with_people))
+        raised = max(self.shortening, min(draft.target_tokens + turn_tokens, self.most_with_people))
         return raised if stage == Stage.PEOPLE else max(raised, self.at_last)
 
 

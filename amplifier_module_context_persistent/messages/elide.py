@@ -55,7 +55,7 @@ class Cut:
         return ends + sum([last - first for _, first, last in self.lines])
 
     def with_line(self, line: str) -> Cut:
-        """Return the same cut with another line after the text (`then`); "" for none."""
+        """Return a copy of this cut that puts another line after the text; "" for no line."""
         return Cut(
             self.head_chars,
             self.tail_chars,

@@ -173,9 +173,9 @@ class _Reader:
     # -- tokens ------------------------------------------------------------------------------------------------------
 
     def _value(self, at: int, kind: Kind) -> int | None:
-        """Return the value of a token's meaning of a kind.
+        """Return the number of a token read as one kind of time word, such as 5 for "May" read as a month.
 
-        Return None if the token has no such meaning, or is outside of the part of the text that is read.
+        Return None if the token cannot be read so, or is outside of the part of the text that is read.
         """
         if not 0 <= at < self._end:
             return None

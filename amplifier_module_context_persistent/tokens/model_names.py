@@ -24,7 +24,7 @@ _SUFFIX = r"(?:[-@](?:latest|\d{4}-?\d{2}-?\d{2}|\d{3,4}))?(?:-v\d+)?(?::\w+)?(?
 
 
 def plain_model_name(model: str) -> str:
-    """Return a model's name in a form for comparison, since some routers write the dots of versions as hyphens."""
+    """Return a model's name in lower case, its version with hyphens for dots, as some routers write it."""
     return re.sub(r"(?<=\d)\.(?=\d)", "-", model.lower())
 
 

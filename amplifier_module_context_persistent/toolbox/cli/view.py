@@ -102,7 +102,7 @@ def view(
 
 
 def _verdict_on(request: FoundRequest, rebuilt: RebuiltView) -> str:
-    """Return a sentence that says whether the view of a request is proved, or that the request is still to come."""
+    """Return a sentence: whether the rebuilt view is proved to be the one that was sent, or that none was sent yet."""
     if request.is_next:
         return NEXT
     return verdict(request.noted, rebuilt)

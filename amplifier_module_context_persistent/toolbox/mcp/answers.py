@@ -39,7 +39,7 @@ logger = logging.getLogger(__name__)
 ANSWER_S = 1.0
 """The longest time that a question waits for the index. The answers are then read in less than a second more."""
 _LAST_BATCH_S = 0.2
-"""The longest time that a question waits for the index to pause."""
+"""How long a question waits, at most, until the filling of the index stops; it finishes a batch first."""
 _MOST_FILES_S = 1.5
 _ANSWERS, _SESSIONS, _MESSAGES = 8, 20, 12
 """The numbers of answers, sessions and messages that a call gets by default."""

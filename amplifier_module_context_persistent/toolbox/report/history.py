@@ -89,7 +89,7 @@ class History:
 
     def to_json(self) -> dict[str, Any]:
         """Return the columns in the form that the page's script reads; see docs/report_data.md."""
-        # The distance from a call's message to its result's message; 0 without a result.
+        # How many messages after the call its result is; 0 if it has none.
         distances = [0 if call.result < 0 else call.result - call.message for call in self.calls]
         states = [_STATES[call.state] for call in self.calls]
         calls = {
