@@ -22,7 +22,7 @@ from agent_framework import HistoryProvider, Message
 from ..errors import RecordError
 from ..forms.agent_framework import NAME, read_message, usage, write
 from ..forms.whole_body import bodies_in
-from ..log.base import ReadableLog
+from ..log.contract import ReadableLog
 from ..messages.check_incoming import json_copy, listed
 from ..messages.message import as_json, metadata_of
 from ..messages.metadata import given_id

@@ -35,7 +35,7 @@ from claude_agent_sdk.types import (
 from ..errors import LogUnreadableError, RecordError
 from ..forms.canonical import mark_of, marked
 from ..forms.claude_code import NAME, entries_in, read_entry
-from ..log.base import Log, ReadableLog
+from ..log.contract import Log, ReadableLog
 from ..messages.check_incoming import listed
 from ..messages.message import Message, metadata_of
 from ..messages.metadata import given_id

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from ..errors import LogError
-from ..log.base import Log, ReadableLog
+from ..log.contract import Log, ReadableLog
 from ..messages.message import Message
 from ..session.change_history import HistoryChange
 from ..session.manager import PersistentContextManager

@@ -27,7 +27,7 @@ from ..errors import ConfigError
 from ..forms.openai_agents import NAME, Item, items_in, key_of, read_items
 from ..forms.request_bodies import to_openai_responses
 from ..forms.whole_body import bodies_in
-from ..log.base import Log
+from ..log.contract import Log
 from ..messages.check_incoming import json_copy, listed
 from ..messages.message import Message
 from ..session.change_history import HistoryChange, last_given

@@ -35,7 +35,7 @@ from ..errors import ConfigError, DeleteError
 from ..forms.canonical import mark_of, marked
 from ..forms.pydantic_ai import NAME, read_message, write
 from ..forms.whole_body import bodies_in, for_people
-from ..log.base import Log, ReadableLog
+from ..log.contract import Log, ReadableLog
 from ..messages.message import Message, as_json
 from ..messages.metadata import given_id
 from ..session.change_history import HistoryChange

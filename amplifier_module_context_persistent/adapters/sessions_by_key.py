@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from ..catalogue.index_snapshots import CatalogueSnapshots
 from ..config import Config
 from ..errors import DeleteError, LogUnreadableError
-from ..log.base import ReadableLog
+from ..log.contract import ReadableLog
 from ..log.database_location import location_of, stored_name
 from ..log.open_log import open_log
 from ..log.open_reader import open_reader

@@ -18,7 +18,7 @@ from typing import Any, Generic, TypeVar
 
 from ..forms.canonical import mark_of
 from ..forms.whole_body import bodies_in
-from ..log.base import Log
+from ..log.contract import Log
 from ..messages.message import Message, calls_of, metadata_of
 from ..messages.metadata import given_id
 from ..session.change_history import HistoryChange

@@ -14,7 +14,7 @@ from functools import partial
 from heapq import nlargest
 from typing import Any
 
-from ..log.base import ReadableLog
+from ..log.contract import ReadableLog
 from ..log.record_line import CONTROL_HEAD, Message, decode
 from ..messages.answer_usage import usage_of_message
 from ..messages.message import calls_of, result_id_of, text_of

@@ -14,7 +14,7 @@ from contextlib import suppress
 import orjson
 
 from ..errors import LogError
-from ..log.base import Log, ReadableLog
+from ..log.contract import Log, ReadableLog
 from ..log.database_location import split_location, stored_name
 from ..tokens.counter import TokenCounter
 from .catalogue_file import FIGURES_VERSION, is_usable, may_be_written

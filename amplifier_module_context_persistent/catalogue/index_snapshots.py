@@ -1,4 +1,4 @@
-"""Snapshots of scans, stored in the catalogues of their logs. Implements `log.base.Snapshots`.
+"""Snapshots of scans, stored in the catalogues of their logs. Implements `log.contract.Snapshots`.
 
 A *scan* reads a whole log to make its index; with a snapshot, only the part after it is read. Each chunk of the index's
 columns is a row, named by its checksum. So only changed chunks are written, and the old snapshot stays valid until the

@@ -15,7 +15,7 @@ from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-from ..log.base import ReadableLog
+from ..log.contract import ReadableLog
 from ..log.open_reader import file_reader
 from ..log.reader import LogReader
 from ..tokens.counter import TokenCounter

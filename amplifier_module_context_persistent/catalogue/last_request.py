@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import islice
 
-from ..log.base import ReadableLog
+from ..log.contract import ReadableLog
 from ..log.index import ASSISTANT
 from ..messages.answer_usage import usage_of_message
 from ..messages.message import Message, metadata_of

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ..log.base import ReadableLog
+from ..log.contract import ReadableLog
 from ..log.postgres.ranked_rows import RankedLog
 from ..log.reader import LogReader
 from ..messages.message import Message

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator, Sequence
 from itertools import groupby
 
 from ..errors import LogError, LogUnreadableError
-from ..log.base import Log, ReadableLog
+from ..log.contract import Log, ReadableLog
 from ..log.database_location import split_location, stored_name
 from ..log.postgres.ranked_rows import CHUNK, RankedLog, RankedRow, RankedServer, ranked_server
 from ..messages.message import Message

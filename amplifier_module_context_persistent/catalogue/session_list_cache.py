@@ -22,7 +22,7 @@ from .glance import Glance, glance_told, told_of
 from .log_coverage import GLANCE, LogCoverage, Stamp, cover, covered_by_path, name_of, session_id
 
 if TYPE_CHECKING:
-    from ..log.base import Log, ReadableLog
+    from ..log.contract import Log, ReadableLog
 
 logger = logging.getLogger(__name__)
 

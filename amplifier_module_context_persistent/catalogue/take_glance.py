@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import accumulate, islice
 
-from ..log.base import ReadableLog
+from ..log.contract import ReadableLog
 from ..log.index import ASSISTANT, USER, Index
 from ..messages.message import Message, calls_of, metadata_of, result_id_of, text_of
 from ..messages.message_times import instant_of, timestamp_of

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 
 from ..messages.elide import Cut
-from ..messages.terms import Terms
+from ..messages.paths_and_ids import Terms
 from ..view.entry import Entry
 from ..view.tool_groups import Group
 from .group_facts import GroupFacts

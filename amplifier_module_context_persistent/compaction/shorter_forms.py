@@ -17,7 +17,7 @@ from functools import partial
 from itertools import chain
 
 from ..messages.elide import LEAST_SHOWN_CHARS, Cut, excerpt_cut
-from ..messages.terms import Place
+from ..messages.paths_and_ids import Place
 from ..view.entry import Entry
 from .always_kept import FIRST_SHARE, LEAST_SAVED, Promise, Stage
 from .draft import LEAST_BODY_TOKENS, MARKER_TOKENS, Draft

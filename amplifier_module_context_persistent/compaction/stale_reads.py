@@ -17,7 +17,7 @@ from typing import NamedTuple
 from ..messages.elide import WHOLE, Cut
 from ..messages.message import call_arguments_of, given_calls, texts_of
 from ..messages.outcome import ANSWERED
-from ..messages.terms import LEAST_CHARS
+from ..messages.paths_and_ids import LEAST_CHARS
 from ..messages.tool_kinds import CHANGE, READ, ReplacedLines, file_name, replaced_by, same_file
 from ..view.entry import Entry
 from ..view.render import shorten

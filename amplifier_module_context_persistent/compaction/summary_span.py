@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 
 from ..messages.message import Message
-from ..messages.terms import spans
+from ..messages.paths_and_ids import spans
 from ..view.entry import Entry
 from .always_kept import recent_start
 from .draft import Draft

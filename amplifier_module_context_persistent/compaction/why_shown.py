@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 
 from ..config import Config
 from ..messages.message import Message
-from ..messages.terms import is_figure, terms_of
+from ..messages.paths_and_ids import is_figure, terms_of
 from ..view.entry import Entry, classify
 from .draft import Draft
 from .marker_wording import MOST_NAMES

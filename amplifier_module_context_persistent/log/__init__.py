@@ -8,6 +8,8 @@ Rules of this package:
 - Memory changes after the disk does, never before.
 
 Where things are done:
+- the contract of a log, which `FileLog`, `PostgresLog` and `MemoryLog` implement: `contract`; the log of a location is
+  opened: `open_log`, to read only: `open_reader`;
 - a message becomes a record: `record_line`, with a checksum: `checksum`; how long and deep it may be: `record_limits`;
 - the kinds of control records (records without a message): `record_kinds`;
 - callers wait for the log, and waiting appends are written together (group commit): `append_queue`;

@@ -32,7 +32,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from .base import Log, Outcome, Prepare
+from .contract import Log, Outcome, Prepare
 from .thread_pool import FILE_THREADS, ThreadPool
 
 logger = logging.getLogger(__name__)

@@ -33,7 +33,7 @@ from .archive_format import (
 )
 from .archived_bytes import ArchivedBytes, archived_bytes
 from .atomic_file import NewFile, remove_other_name
-from .base import Snapshots
+from .contract import Snapshots
 from .file_handle import CHUNK_BYTES, FileHandle
 from .file_trust import is_own
 from .filesystem import FileSystem

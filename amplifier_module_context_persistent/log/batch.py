@@ -15,8 +15,8 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple, Protocol
 
 from ..errors import LogError
-from .base import Outcome, Prepare
 from .bundle import HEAD, bundled
+from .contract import Outcome, Prepare
 from .format_version import check_may_append
 from .index import Index
 from .record_limits import check_size

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from typing import Any
 
-from .base import ReadableLog
+from .contract import ReadableLog
 from .record_line import CONTROL_HEAD, decode
 
 

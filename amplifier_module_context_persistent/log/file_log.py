@@ -1,4 +1,4 @@
-"""A log in a file: `FileLog`. It implements the contract in `base`.
+"""A log in a file: `FileLog`. It implements `contract.Log`.
 
 When `FileLog.append` returns without an error, the records of the batch survive:
 - with `durability="fsync"` a killed process and a power cut, and so do the directory entries of the log's path;
@@ -28,9 +28,9 @@ from typing import NoReturn
 from ..errors import AppendError, LogCreateError, LogFailedError, LogUnreadableError
 from .append_lock import AppendLock
 from .archive_log import restore_for_append
-from .base import Outcome, Prepare, Snapshots
 from .batch import append_in_parts, prepare_part, reset_parts
 from .checksum import seal
+from .contract import Outcome, Prepare, Snapshots
 from .file_trust import check_trust
 from .filesystem import FileSystem, check_can_sync, directories_above, make_directories, why_refused
 from .format_version import check_may_append

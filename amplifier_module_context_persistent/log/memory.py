@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import chain
 
-from .base import LogDescription, Outcome, Prepare
 from .batch import prepare_part
 from .checksum import seal
+from .contract import LogDescription, Outcome, Prepare
 from .index import Index
 from .read_back import checked
 from .record_limits import MAX_RECORD_BYTES

@@ -12,7 +12,7 @@ import errno
 import orjson
 
 from ..errors import NotALogError
-from .base import ReadableLog
+from .contract import ReadableLog
 from .database_location import is_postgres
 from .file_handle import beginning
 from .record_limits import MAX_RECORD_BYTES

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from .atomic_file import NewFile, check_free
 from .atomic_file import taken_error as file_taken_error
-from .base import Log, ReadableLog, Snapshots
+from .contract import Log, ReadableLog, Snapshots
 from .database_location import is_postgres, refuse_other_url, shown_location
 from .file_log import FileLog
 from .memory import MemoryLog

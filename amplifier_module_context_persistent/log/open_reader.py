@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 
 from ..errors import LogUnreadableError
-from .base import ReadableLog, Snapshots
+from .contract import ReadableLog, Snapshots
 from .database_location import is_postgres, refuse_other_url
 from .filesystem import FileSystem
 from .reader import LogReader

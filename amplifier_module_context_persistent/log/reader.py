@@ -1,6 +1,7 @@
 """Read a log's file: `LogReader` opens, scans and follows the file, and reads and verifies messages.
 
-Nothing here writes. `base` has the contract. Commands open a log with a `LogReader`, and `FileLog` builds on it.
+Nothing here writes. `contract` says what callers may rely on. Commands open a log with a `LogReader`, and `FileLog`
+builds on it.
 
 Rules:
 - Opening never writes. A torn tail (an incomplete record at the end) is a value (`torn`), damage in the middle is a
@@ -25,9 +26,9 @@ from typing import TypeVar
 from zlib import crc32
 
 from ..errors import LogUnreadableError
-from .base import LogDescription, Snapshots
 from .bundle import torn_bundle
 from .checksum import CRC_TAIL_BYTES
+from .contract import LogDescription, Snapshots
 from .count_lost import count_lost
 from .file_handle import CHUNK_BYTES, FileHandle
 from .file_trust import distrust

@@ -11,7 +11,7 @@ Where things are done:
 - a big tool result is shown shortened in every view: `offload`; one text is shortened to its ends: `elide`, to
   pieces: `excerpt`;
 - whether a call failed: `outcome`; what a tool does: `tool_kinds`; results that came too late: `late_output_text`;
-- paths, names and ids that somebody may need again: `terms`;
+- paths, names and ids that somebody may need again: found by `paths_and_ids`;
 - images and documents: `media_blocks`; blocks that no request can contain: `uncarried_blocks`;
 - a host hands messages back: compared by `host_form`, in the order of `host_order`;
 - a purge replaces a text: `replace_in_message`; secrets are found: `secrets`.

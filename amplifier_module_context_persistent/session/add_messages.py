@@ -19,7 +19,7 @@ from ..forms.calls_by_name import lack_calls
 from ..forms.canonical import form_of
 from ..forms.recognise import is_ordinary, is_plain
 from ..forms.responses_reasoning import lack_reasoning
-from ..log.base import Log
+from ..log.contract import Log
 from ..log.record_line import decode_body, encode_message
 from ..messages.check_incoming import check_message, json_copy, listed, why_refused
 from ..messages.host_form import content_key

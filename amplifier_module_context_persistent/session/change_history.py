@@ -12,7 +12,7 @@ from typing import Any
 
 from ..errors import PlaceError
 from ..forms.canonical import part_number
-from ..log.base import Log
+from ..log.contract import Log
 from ..messages.message import Message
 from ..view.plan import live_positions
 from ..view.turns import turn_starts

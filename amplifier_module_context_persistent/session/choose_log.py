@@ -13,7 +13,7 @@ from ..checkout_remote import noted_remote, remote_of
 from ..config import Config
 from ..config.option_table import MEMORY
 from ..errors import ConfigError
-from ..log.base import Log
+from ..log.contract import Log
 from ..log.database_location import location_of, parse_location
 from ..log.open_log import open_log
 from ..paths import LOG_NAME, check_session_id, log_name, log_path

@@ -28,7 +28,7 @@ from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import NamedTuple
 
-from ..log.base import Log
+from ..log.contract import Log
 from ..messages.host_form import content_key
 from ..messages.host_order import host_order, with_place
 from ..messages.kept_from_models import is_kept_from_models

@@ -15,7 +15,7 @@ import os
 
 from ..config import Config
 from ..errors import LogCreateError
-from ..log.base import Log
+from ..log.contract import Log
 from ..log.open_log import IN_MEMORY, open_log
 
 NO_PATH = "neither transcript_path nor storage_path nor a session id says where its log lies"

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from functools import cached_property
 
-from ..log.base import Log
+from ..log.contract import Log
 from ..log.control_records import control_records
 from ..log.record_line import REMOVALS
 from ..messages.host_form import content_key

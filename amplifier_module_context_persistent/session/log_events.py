@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from typing import Any
 
-from ..log.base import ReadableLog
+from ..log.contract import ReadableLog
 from .host import Host
 
 logger = logging.getLogger(__name__)

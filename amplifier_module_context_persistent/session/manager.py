@@ -18,7 +18,7 @@ from ..clock import new_id, utc_now
 from ..config import Config
 from ..forms.recognise import check_name
 from ..forms.request_bodies import written_as
-from ..log.base import Log
+from ..log.contract import Log
 from ..messages.message import Message
 from ..search.recall_page import RecallPage, check_wanted
 from ..tokens.meter import Meter, Recorder
@@ -59,7 +59,7 @@ class PersistentContextManager:
         transcript_path: the log's file; else `storage_path`, else the session's directory below `~/.amplifier`.
         config: a checked configuration (`Config.load`), which several managers may share. Options that are given too
             override it.
-        log: the log itself, in place of a file (`log/base.py` is its contract); no other manager may use it.
+        log: the log itself, in place of a file (`log/contract.py` is its contract); no other manager may use it.
         coordinator: the host; without one there are no events.
         session_id: the session's id, for the log's path and header.
         parent_id: the parent session's id: a child never shares a configured file with it.

@@ -10,7 +10,7 @@ from typing import Any, Concatenate, ParamSpec
 
 from ..clock import new_id, utc_now
 from ..config import Config, Options
-from ..log.base import Log
+from ..log.contract import Log
 
 
 @dataclass(frozen=True)

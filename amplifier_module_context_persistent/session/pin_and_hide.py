@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..errors import PinError
-from ..log.base import Log
+from ..log.contract import Log
 from ..log.index import Index
 from ..log.record_line import encode_control
 from ..messages.message import Message

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..log.base import ReadableLog
+from ..log.contract import ReadableLog
 from ..log.control_records import control_records
 from ..log.index import Index
 from ..messages.metadata import given_id

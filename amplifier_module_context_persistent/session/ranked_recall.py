@@ -28,7 +28,7 @@ from ..catalogue.ranked_fill import Batch, FillTarget, RankedFill, batches, read
 from ..catalogue.ranked_words import KnownWords, StoredSegments, check_unchanged, known_words
 from ..catalogue.ranked_words_in_postgres import ServerWords, counts_of, kept_in_database, segments_of
 from ..errors import LogUnreadableError
-from ..log.base import Log
+from ..log.contract import Log
 from ..log.database_location import split_location
 from ..log.index import ROLE_CODES, Index
 from ..log.open_reader import file_reader

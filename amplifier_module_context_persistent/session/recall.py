@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from ..log.base import Log, finds_bytes
+from ..log.contract import Log, finds_bytes
 from ..log.index import DAMAGED, ROLE_CODES, UNCHAINED, Index
 from ..messages.message import Message, metadata_of
 from ..messages.message_times import timestamp_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..errors import RecallError
-from ..log.base import Log
+from ..log.contract import Log
 from ..messages.kept_from_models import is_kept_from_models
 from ..messages.message import Message, metadata_of
 from ..search.recall_media import with_media

@@ -17,7 +17,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from ..checkout_remote import REMOTE, remote_of
-from ..log.base import Log, Prepare
+from ..log.contract import Log, Prepare
 from ..log.index import SYSTEM, Index
 from ..log.record_line import (
     FORMAT_VERSION,

@@ -9,7 +9,7 @@ from collections import defaultdict, deque
 from collections.abc import Sequence
 from hashlib import blake2b
 
-from ..log.base import Log
+from ..log.contract import Log
 from ..log.record_line import Message
 from ..messages.host_form import content_key, same_content
 from ..messages.message_times import timestamp_of

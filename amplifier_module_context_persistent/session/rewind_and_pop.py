@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ..log.base import Log
+from ..log.contract import Log
 from ..messages.message import Message
 from .change_history import Decide, HistoryChange, last_given, rewound
 from .store import Store

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from ..errors import RecordError
 from ..forms.any_form_to_canonical import is_foreign, read_given
-from ..log.base import Log
+from ..log.contract import Log
 from ..messages.check_incoming import json_copy, listed, to_plain, why_refused
 from ..messages.message import Message
 from ..messages.metadata import comes_from_a_log, given_id, is_ephemeral

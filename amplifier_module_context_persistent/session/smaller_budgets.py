@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable
 
-from ..log.base import Log
+from ..log.contract import Log
 from ..window.request import ViewRequest
 from ..window.window import Window
 

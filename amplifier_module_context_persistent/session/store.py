@@ -19,7 +19,7 @@ from ..catalogue.session_list_cache import keep_in_database
 from ..config import Config
 from ..errors import LogCreateError, LogError, LogUnreadableError
 from ..log.append_queue import AppendQueue, Item
-from ..log.base import Log, Prepare
+from ..log.contract import Log, Prepare
 from ..log.database_location import stored_name
 from ..log.index import Index
 from ..log.not_a_log import check_may_be_written

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..log.base import Log
+from ..log.contract import Log
 from ..log.control_records import control_records
 from ..log.index import SYSTEM
 from ..log.record_line import name_of

@@ -13,7 +13,7 @@ from ..compaction.provider_limits import MARGIN_BYTES, limits_of
 from ..compaction.request_budget import budget_tokens
 from ..config import Config
 from ..errors import FloorError, LogError, RetentionError
-from ..log.base import Log
+from ..log.contract import Log
 from ..log.index import Index
 from ..messages.message import Message
 from ..messages.metadata import given_id

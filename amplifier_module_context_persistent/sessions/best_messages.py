@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 
 from ..catalogue.copy_id import copy_id
 from ..errors import LogError
-from ..log.base import ReadableLog
+from ..log.contract import ReadableLog
 from ..messages.message import Message
 from ..messages.message_times import is_written_between, timestamp_of
 from ..messages.metadata import RECALL_TOOL, given_id, is_ephemeral

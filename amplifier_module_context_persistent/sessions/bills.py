@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple, TypeVar
 
 from ..catalogue.kept_figures import Figures
-from ..log.base import ReadableLog
+from ..log.contract import ReadableLog
 from ..log.record_line import Message
 from ..messages.answer_usage import usage_of_message
 from ..messages.metadata import given_id

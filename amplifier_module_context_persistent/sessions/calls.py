@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from ..log.base import ReadableLog
+from ..log.contract import ReadableLog
 from ..log.index import ROLE_CODES
 from ..messages.message import Message, calls_of, parsed, result_id_of
 from ..messages.message_times import instant_of, seconds_between, timestamp_of

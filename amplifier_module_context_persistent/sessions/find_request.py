@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ..log.base import ReadableLog
+from ..log.contract import ReadableLog
 from ..log.index import ASSISTANT, Index
 from ..log.record_line import Message, name_of
 from ..messages.message_times import timestamp_of

@@ -20,7 +20,7 @@ from ..catalogue.ranked_fill import Batch, FillTarget, RankedFill, batches, lack
 from ..catalogue.ranked_words import KnownWords, RankedWords, known_words
 from ..catalogue.ranked_words_in_postgres import ServerFill, ends_of, kept_in_database
 from ..errors import LogError, LogUnreadableError
-from ..log.base import ReadableLog
+from ..log.contract import ReadableLog
 from ..log.open_reader import file_reader, open_reader
 from ..log.postgres.ranked_rows import RankedLog
 from ..log.reader import LogReader

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from ..log.base import ReadableLog
 from ..log.checksum import CRC_TAIL_BYTES, has_crc
+from ..log.contract import ReadableLog
 from ..log.not_a_log import check_is_log
 from ..log.open_reader import not_there
 from ..log.reader import LogReader

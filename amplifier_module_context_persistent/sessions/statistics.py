@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from ..catalogue.kept_figures import Figures, figures_of
-from ..log.base import ReadableLog
+from ..log.contract import ReadableLog
 from ..messages.first_line import first_line
 from ..messages.message_times import timestamp_of
 from ..tokens.counter import TokenCounter

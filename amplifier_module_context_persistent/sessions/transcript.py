@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..catalogue.index_snapshots import CatalogueSnapshots
 from ..errors import LogUnreadableError
-from ..log.base import ReadableLog
+from ..log.contract import ReadableLog
 from ..log.database_location import shown_location
 from ..log.filesystem import FileSystem
 from ..log.index import DAMAGED, ROLE_CODES, UNCHAINED

@@ -23,7 +23,7 @@ from typing import Self
 
 from ..config import Config
 from ..errors import ConfigError
-from ..log.base import LogDescription, Outcome, Prepare, ReadableLog
+from ..log.contract import LogDescription, Outcome, Prepare, ReadableLog
 from ..log.index import DAMAGED, Index
 from ..log.message_columns import MessageColumns
 from ..log.record_kinds import control_of

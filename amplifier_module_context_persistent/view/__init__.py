@@ -8,10 +8,11 @@ Rules of this package:
 - Views are valid by construction; the tests check them with code of their own.
 
 Where things are done:
+- one stored message, classified and counted: `entry`; the decision what views show: `plan`, with the record that stores
+  it in the log; how long a provider's prompt cache lives: `cache_life`; where a turn begins: `turns`;
 - matching calls and results: `tool_groups`; stand-ins for missing results: `missing_results`;
 - which reasoning is shown: `recipients` decides by the reader, `bound_reasoning` by the messages before it;
 - what providers refuse within a message: `wire_rules`; the rules that a log began with: `rules_of_log`;
 - order and tokens, and the line `[continued]` after an answer: `arrangement`; the messages: `render`; a record of them,
-  to prove the view later: `receipts`;
-- how long a provider's prompt cache lives: `cache_life`; where a turn begins: `turns`.
+  to prove the view later: `receipts`.
 """

@@ -20,8 +20,8 @@ from ..messages.metadata import MEMORY_FILE_SOURCE, hook_of, is_human, line_befo
 from ..messages.narration import narration_of
 from ..messages.normalize import normalise
 from ..messages.outcome import outcome_of
+from ..messages.paths_and_ids import NO_TERMS, Terms, terms_of
 from ..messages.reminder import as_reminder
-from ..messages.terms import NO_TERMS, Terms, terms_of
 from ..messages.tool_kinds import ToolKinds, ToolUse
 from .recipients import Bond, Recipient, bond_of
 from .wire_rules import Oddities, oddities_of

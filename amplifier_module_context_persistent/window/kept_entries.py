@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from ..compaction.planner import Compaction
 from ..config import Config
-from ..log.base import Log
+from ..log.contract import Log
 from ..log.index import Index
 from ..messages.message import Message
 from ..view.arrangement import Arrangement

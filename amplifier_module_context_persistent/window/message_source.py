@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
 from ..config import Config
-from ..log.base import Log
+from ..log.contract import Log
 from ..log.index import TOOL
 from ..messages.elide import Cut
 from ..messages.message import Message

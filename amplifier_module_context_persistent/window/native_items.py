@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from ..compaction.native_offer import NativeOffer, find_cut, kept_after, messages_to_compact, plan_with
 from ..compaction.planner import Compaction
 from ..config import NATIVE, Config
-from ..log.base import Log
+from ..log.contract import Log
 from ..messages.message import Message
 from ..view.arrangement import Arrangement
 from ..view.plan import NO_PLAN, LeftOut, Making, Plan

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from ..config import Config
-from ..log.base import Log
+from ..log.contract import Log
 from ..log.index import USER, Index
 from ..messages.elide import WHOLE
 from ..messages.late_output_text import LateCall

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from ..errors import RetentionError
-from ..log.base import Log
+from ..log.contract import Log
 from ..log.index import Index
 from ..messages.kept_from_models import is_kept_from_models
 from ..messages.message import Message, metadata_of, texts_of

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from ..log.base import Log
+from ..log.contract import Log
 from ..log.index import Index
 from ..log.read_back import parsed_line
 from ..log.record_line import message_alone

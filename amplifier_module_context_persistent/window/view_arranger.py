@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ..config import Config
-from ..log.base import Log
+from ..log.contract import Log
 from ..messages.message import Message
 from ..view.arrangement import Arrangement, Presentation, arrange
 from ..view.bound_reasoning import BoundViews

@@ -20,7 +20,7 @@ from enum import Enum
 
 from ..compaction.strategies import STRATEGIES
 from ..config import Config
-from ..log.base import Log
+from ..log.contract import Log
 from ..log.index import Index
 from ..view.arrangement import Arrangement
 from ..view.plan import NO_PLAN, Plan

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from ..compaction.planner import Compaction
 from ..config import Config
-from ..log.base import Log
+from ..log.contract import Log
 from ..tokens.counter import TokenCounter
 from ..view.arrangement import Arrangement
 from ..view.plan import Plan, plan_record

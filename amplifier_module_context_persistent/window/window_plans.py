@@ -19,7 +19,7 @@ from ..compaction.quotes import without_quotes
 from ..compaction.summary_span import Span
 from ..config import Config
 from ..errors import FloorError, SummaryError
-from ..log.base import Log
+from ..log.contract import Log
 from ..view.arrangement import Arrangement
 from ..view.entry import Entry, end_chains
 from ..view.plan import NO_PLAN, LeftOut, Plan

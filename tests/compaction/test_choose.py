@@ -22,7 +22,7 @@ from amplifier_module_context_persistent.compaction.form import Form
 from amplifier_module_context_persistent.compaction.losses import LargestTextLoss, Loss, UniqueTermsLoss
 from amplifier_module_context_persistent.compaction.shorter_forms import Forms
 from amplifier_module_context_persistent.messages.elide import LEAST_SHOWN_CHARS, Cut, excerpt_cut
-from amplifier_module_context_persistent.messages.terms import terms_of
+from amplifier_module_context_persistent.messages.paths_and_ids import terms_of
 from amplifier_module_context_persistent.view.entry import classify
 from amplifier_module_context_persistent.view.render import shorten
 from tests.support.drafts import check_total, choice, count, cut, draft, draft_of, history, kept, named

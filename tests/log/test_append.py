@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amplifier_module_context_persistent.errors import LogError, LogVersionError, RecordError
-from amplifier_module_context_persistent.log.base import Prepare
+from amplifier_module_context_persistent.log.contract import Prepare
 from amplifier_module_context_persistent.log.file_log import FileLog
 from amplifier_module_context_persistent.log.index import Index
 from amplifier_module_context_persistent.log.record_line import encode_control

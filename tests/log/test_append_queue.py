@@ -19,7 +19,7 @@ import pytest_asyncio
 
 from amplifier_module_context_persistent.errors import AppendError, LogFailedError
 from amplifier_module_context_persistent.log.append_queue import AppendQueue, Item
-from amplifier_module_context_persistent.log.base import Log, Outcome, Prepare
+from amplifier_module_context_persistent.log.contract import Log, Outcome, Prepare
 from amplifier_module_context_persistent.log.file_log import FileLog
 from amplifier_module_context_persistent.log.filesystem import FileSystem
 from amplifier_module_context_persistent.log.index import Index

@@ -16,7 +16,7 @@ from amplifier_module_context_persistent.errors import (
     LogUnreadableError,
     RecordError,
 )
-from amplifier_module_context_persistent.log.base import Log
+from amplifier_module_context_persistent.log.contract import Log
 from amplifier_module_context_persistent.log.file_log import FileLog
 from amplifier_module_context_persistent.log.index import Index
 from amplifier_module_context_persistent.log.memory import MemoryLog

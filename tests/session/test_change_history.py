@@ -14,7 +14,7 @@ from amplifier_module_context_persistent import (
     RecordError,
     open_session,
 )
-from amplifier_module_context_persistent.log.base import Log
+from amplifier_module_context_persistent.log.contract import Log
 from amplifier_module_context_persistent.messages.message import Message
 from amplifier_module_context_persistent.session.change_history import HistoryChange
 from tests.support.logs import assert_sound

@@ -24,7 +24,7 @@ from amplifier_module_context_persistent import (
 )
 from amplifier_module_context_persistent.config import Config
 from amplifier_module_context_persistent.log import read_back
-from amplifier_module_context_persistent.log.base import Outcome, Prepare
+from amplifier_module_context_persistent.log.contract import Outcome, Prepare
 from amplifier_module_context_persistent.log.file_log import FileLog
 from amplifier_module_context_persistent.log.filesystem import FileSystem
 from amplifier_module_context_persistent.log.scanner import Scanner

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from amplifier_module_context_persistent import InMemoryContextManager
-from amplifier_module_context_persistent.log.base import Log
+from amplifier_module_context_persistent.log.contract import Log
 from amplifier_module_context_persistent.messages.metadata import given_id
 from amplifier_module_context_persistent.session.change_history import HistoryChange
 from amplifier_module_context_persistent.session.portable_plan import PortablePlan

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amplifier_module_context_persistent import InMemoryContextManager, PersistentContextManager, RecallError
-from amplifier_module_context_persistent.log.base import Log
+from amplifier_module_context_persistent.log.contract import Log
 from amplifier_module_context_persistent.search.recall_page import RecallQuery
 from amplifier_module_context_persistent.session import recall as lookup
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter, count_message

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from amplifier_module_context_persistent.log.base import Log
+from amplifier_module_context_persistent.log.contract import Log
 from amplifier_module_context_persistent.log.database_location import location_of
 from amplifier_module_context_persistent.log.file_log import FileLog
 from amplifier_module_context_persistent.log.postgres.log import PostgresLog

@@ -170,7 +170,7 @@ def test_a_restart_changes_no_byte_of_a_view(
 def test_a_restart_over_a_database_changes_no_byte_of_a_view(
     history: list[Message], policy: Message, sizes: list[int], budget: int, head: str | None, lives: int
 ) -> None:
-    """In fewer examples: what a log gives back is compared in `tests/log/test_base.py`."""
+    """In fewer examples: what a log gives back is compared in `tests/log/test_contract.py`."""
     with TemporaryDirectory() as directory:
         run(restarted, directory, history, policy | {"max_tokens": max(1, budget)}, sizes, head, lives)
 

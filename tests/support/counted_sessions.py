@@ -7,7 +7,7 @@ from typing import Any
 
 from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.catalogue.kept_figures import figures_of
-from amplifier_module_context_persistent.log.base import ReadableLog
+from amplifier_module_context_persistent.log.contract import ReadableLog
 from amplifier_module_context_persistent.log.filesystem import FileSystem
 from amplifier_module_context_persistent.log.reader import LogReader
 from amplifier_module_context_persistent.sessions.statistics import Statistics, statistics_of

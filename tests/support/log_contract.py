@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from amplifier_module_context_persistent.errors import LogUnreadableError, LogVersionError
-from amplifier_module_context_persistent.log.base import Log
+from amplifier_module_context_persistent.log.contract import Log
 from amplifier_module_context_persistent.log.index import Index
 from amplifier_module_context_persistent.log.record_line import encode_control
 from amplifier_module_context_persistent.log.reset_record import ids_in, reset_bodies

@@ -9,8 +9,8 @@ from contextlib import closing
 from typing import Any
 
 from amplifier_module_context_persistent.errors import LogUnreadableError
-from amplifier_module_context_persistent.log.base import Log, Prepare
 from amplifier_module_context_persistent.log.checksum import seal
+from amplifier_module_context_persistent.log.contract import Log, Prepare
 from amplifier_module_context_persistent.log.file_log import FileLog
 from amplifier_module_context_persistent.log.index import USER, Damage
 from amplifier_module_context_persistent.log.message_columns import Row

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from amplifier_module_context_persistent.log.base import Log
+from amplifier_module_context_persistent.log.contract import Log
 from amplifier_module_context_persistent.log.database_location import is_postgres, location_of
 from amplifier_module_context_persistent.log.open_log import IN_MEMORY, open_log
 from amplifier_module_context_persistent.session import choose_log

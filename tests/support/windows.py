@@ -6,7 +6,7 @@ from typing import Any
 
 from amplifier_module_context_persistent.compaction.provider_limits import RequestLimits
 from amplifier_module_context_persistent.config import Config
-from amplifier_module_context_persistent.log.base import Log
+from amplifier_module_context_persistent.log.contract import Log
 from amplifier_module_context_persistent.log.memory import MemoryLog
 from amplifier_module_context_persistent.log.record_line import encode_message
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter

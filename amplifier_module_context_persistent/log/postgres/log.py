@@ -27,9 +27,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ...errors import AppendError, LogFailedError
-from ..base import Outcome, Prepare
 from ..batch import append_in_parts, prepare_part
 from ..checksum import seal
+from ..contract import Outcome, Prepare
 from ..database_location import Location, parse_location, without_password
 from ..record_limits import MAX_RECORD_BYTES
 from ..scanner import Scanner

@@ -16,7 +16,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ...errors import LogUnreadableError
-from ..base import FrameDamage, LogDescription
+from ..contract import FrameDamage, LogDescription
 from ..count_lost import count_lost
 from ..database_location import Location
 from ..format_version import check_readable

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import DependencyError, LogUnreadableError
 from ..archive_format import FRAME_BYTES, Frame, decompressed, stand_in
-from ..base import FrameDamage
+from ..contract import FrameDamage
 from ..record_line import MARK
 from . import archive_frames, rows
 from .layout import LogKey

@@ -15,7 +15,7 @@ import click
 from rich.console import Console
 
 from ...catalogue.kept_figures import Figures, figures_of
-from ...log.base import ReadableLog
+from ...log.contract import ReadableLog
 from ...sessions.bills import Bill, Cost, bills_by_turn, cost_of
 from ...sessions.filters import ALL_SESSIONS, SessionFilter
 from ...sessions.prices import PriceList

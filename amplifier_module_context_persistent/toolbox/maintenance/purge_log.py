@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, cast
 
 from ...errors import PurgeError
 from ...log.append_lock import AppendLock
-from ...log.base import ReadableLog, leftover_lines
+from ...log.contract import ReadableLog, leftover_lines
 from ...log.database_location import stored_name
 from ...log.filesystem import FileSystem, open_regular
 from ...log.open_reader import file_reader, open_reader

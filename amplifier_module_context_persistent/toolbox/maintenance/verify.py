@@ -17,7 +17,7 @@ from typing import Any
 
 from ...errors import LogError
 from ...log.append_lock import AppendLock
-from ...log.base import ReadableLog, damaged_frames, leftover_lines
+from ...log.contract import ReadableLog, damaged_frames, leftover_lines
 from ...log.filesystem import FileSystem
 from ...log.index import ASSISTANT, TOOL
 from ...log.open_reader import file_reader, open_reader

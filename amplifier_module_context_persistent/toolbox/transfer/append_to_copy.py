@@ -14,8 +14,8 @@ from contextlib import ExitStack, closing, contextmanager
 from typing import cast
 
 from ...errors import ContextPersistentError
-from ...log.base import Log, Prepare, ReadableLog
 from ...log.checksum import CRC_TAIL_BYTES, has_crc, seal, stored_crc
+from ...log.contract import Log, Prepare, ReadableLog
 from ...log.database_location import stored_name
 from ...log.index import Index
 from ...log.open_log import open_log

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 from ... import clock
 from ...config import Config
 from ...errors import ContextPersistentError
-from ...log.base import Log
+from ...log.contract import Log
 from ...log.index import Index
 from ...log.open_log import open_log
 from ...log.record_line import Message, encode_object, name_of

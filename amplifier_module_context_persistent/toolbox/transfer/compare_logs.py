@@ -23,8 +23,8 @@ from enum import Enum
 from itertools import takewhile, zip_longest
 from typing import Any
 
-from ...log.base import ReadableLog
 from ...log.checksum import CRC_KEY, CRC_TAIL_BYTES
+from ...log.contract import ReadableLog
 from ...log.database_location import shown_location, stored_name
 from ...log.file_handle import FileHandle
 from ...log.index import USER

@@ -25,9 +25,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ...errors import LogUnreadableError, RecordError
-from ...log.base import Log, ReadableLog
 from ...log.bundle import HEAD as BUNDLE_HEAD
 from ...log.checksum import seal
+from ...log.contract import Log, ReadableLog
 from ...log.database_location import location_of, shown_location, split_location, stored_name
 from ...log.filesystem import FileSystem
 from ...log.index import Index

@@ -13,8 +13,8 @@ from typing import Any
 
 from ...errors import LogUnreadableError
 from ...forms.canonical import total
-from ...log.base import ReadableLog
 from ...log.checksum import CRC_TAIL_BYTES
+from ...log.contract import ReadableLog
 from ...log.index import Index
 from ...log.not_a_log import check_is_log
 from ...log.open_log import open_existing, taken_error

@@ -14,8 +14,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ...log.base import ReadableLog
 from ...log.checksum import CRC_TAIL_BYTES
+from ...log.contract import ReadableLog
 from ...log.file_handle import first_line
 from .message_names import answers_in_stored, names_in_stored
 

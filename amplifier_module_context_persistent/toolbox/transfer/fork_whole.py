@@ -13,7 +13,7 @@ from typing import cast
 from uuid import NAMESPACE_URL, uuid5
 
 from ... import clock
-from ...log.base import ReadableLog
+from ...log.contract import ReadableLog
 from ...log.index import USER
 from ...log.open_log import new_log
 from ...log.open_reader import open_reader

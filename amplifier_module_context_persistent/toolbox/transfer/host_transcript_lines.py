@@ -11,8 +11,8 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 
-from ...log.base import ReadableLog
 from ...log.checksum import CRC_TAIL_BYTES, has_crc
+from ...log.contract import ReadableLog
 from ...log.read_back import parsed_line
 from ...log.record_line import ID_KEY, MARK, ROLES
 from ...messages.host_form import DROPPED_BY_HOSTS, as_hosts_write

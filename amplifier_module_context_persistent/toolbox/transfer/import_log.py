@@ -17,8 +17,8 @@ from itertools import count, islice
 from uuid import NAMESPACE_URL, uuid5
 
 from ...errors import ConfigError
-from ...log.base import ReadableLog
 from ...log.checksum import CRC_TAIL_BYTES, has_crc
+from ...log.contract import ReadableLog
 from ...log.database_location import shown_location
 from ...log.index import UNCHAINED, Index
 from ...log.open_log import open_log, taken_error

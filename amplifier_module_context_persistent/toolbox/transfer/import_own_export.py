@@ -10,7 +10,7 @@ from contextlib import closing
 from itertools import islice
 
 from ...errors import LogUnreadableError
-from ...log.base import ReadableLog
+from ...log.contract import ReadableLog
 from ...log.index import Index
 from ...log.open_log import open_existing, open_log
 from ...messages.metadata import given_id

@@ -18,7 +18,7 @@ from collections.abc import Iterable, Sequence
 from hashlib import sha256
 from heapq import nsmallest
 
-from ...log.base import ReadableLog
+from ...log.contract import ReadableLog
 from ...log.index import id_hash_of
 from ...log.record_line import Message, decode
 from ...messages.host_form import content_key

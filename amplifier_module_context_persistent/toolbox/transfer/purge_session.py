@@ -24,7 +24,7 @@ from typing import Any
 
 from ...catalogue.catalogue_file import remove_catalogue
 from ...errors import ArchiveError, LogError, LogFailedError, PurgeError
-from ...log.base import ReadableLog
+from ...log.contract import ReadableLog
 from ...log.database_location import stored_name
 from ...log.filesystem import FileSystem
 from ...messages.replace_in_message import Replace

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from contextlib import closing
 
-from ...log.base import ReadableLog
+from ...log.contract import ReadableLog
 from ...log.open_reader import open_reader
 from ...sessions.raw_records import StoredLog
 from ..maintenance.replace_log_lines import replace_log_lines

@@ -10,7 +10,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 from ...log.atomic_file import NewFile
-from ...log.base import ReadableLog
+from ...log.contract import ReadableLog
 from ...log.filesystem import FileSystem
 from ...log.not_a_log import check_is_log
 from ...log.open_reader import not_there, open_reader

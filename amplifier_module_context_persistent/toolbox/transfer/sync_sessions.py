@@ -21,7 +21,7 @@ from typing import Any
 
 from ...catalogue.catalogue_file import CatalogueError
 from ...errors import ContextPersistentError, reason_of
-from ...log.base import ReadableLog
+from ...log.contract import ReadableLog
 from ...log.database_location import shown_location, stored_name
 from ...log.open_reader import open_reader
 from ...paths import why_linked

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from contextlib import closing
 
 from ...errors import PurgeError
-from ...log.base import ReadableLog
+from ...log.contract import ReadableLog
 from ...log.database_location import stored_name
 from ...log.open_reader import open_reader
 from ...log.record_kinds import control_of

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from amplifier_module_context_persistent import AppendError, FileLog, LogFailedError, LogUnreadableError
-from amplifier_module_context_persistent.log.base import Log
+from amplifier_module_context_persistent.log.contract import Log
 from amplifier_module_context_persistent.log.database_location import split_location
 from amplifier_module_context_persistent.log.open_log import open_log
 from amplifier_module_context_persistent.log.postgres.list_logs import logs_with_word

@@ -1,4 +1,4 @@
-"""A log in a temporary file: nothing of it is held, and nothing of it stays; `test_base` runs the contract on it."""
+"""A log in a temporary file: nothing stays in memory or on the disk; `test_contract` runs the contract on it."""
 
 from __future__ import annotations
 

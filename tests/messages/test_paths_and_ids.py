@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amplifier_module_context_persistent.messages.elide import Cut, cut_for, elide_text
-from amplifier_module_context_persistent.messages.terms import argument_terms, is_figure, spans, terms_of
+from amplifier_module_context_persistent.messages.paths_and_ids import argument_terms, is_figure, spans, terms_of
 from tests.support.growth import assert_grows_with_the_text
 
 

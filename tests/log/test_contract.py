@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from amplifier_module_context_persistent.log.base import Log
+from amplifier_module_context_persistent.log.contract import Log
 from amplifier_module_context_persistent.log.file_log import FileLog
 from amplifier_module_context_persistent.log.memory import MemoryLog
 from amplifier_module_context_persistent.toolbox.replay.temporary_log import TemporaryLog
