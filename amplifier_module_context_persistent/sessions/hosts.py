@@ -28,3 +28,9 @@ def projects_dirs() -> dict[Path, str]:
         if root:
             found.setdefault(Path(root).expanduser() / place, prefix)
     return found
+
+
+def is_hosts_file(path: str | Path) -> bool:
+    """Tell whether a file is below a directory of projects of one of the hosts; symbolic links are followed."""
+    real = Path(os.path.realpath(path))
+    return any(real.is_relative_to(os.path.realpath(root)) for root in projects_dirs())

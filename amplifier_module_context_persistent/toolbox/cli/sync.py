@@ -198,7 +198,7 @@ class _Plan:
         for step in list(self.steps):
             erasing: list[ErasingStep] = []
             for held in step.held:
-                erasing += erasing_steps(held.session, held.side, held.erasures)
+                erasing += erasing_steps(held.session, held.side, held.erasures, is_chosen=True)
             if erasing:
                 self.steps.remove(step)
                 all_erasing += erasing

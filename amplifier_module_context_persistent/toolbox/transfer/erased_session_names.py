@@ -17,7 +17,7 @@ from typing import Any
 from ...log.checksum import CRC_TAIL_BYTES
 from ...log.contract import ReadableLog
 from ...log.file_handle import first_line
-from .message_names import answers_in_stored, names_in_stored
+from .message_names import answers_in_stored, names_in_stored, names_of_all
 
 _FIRST_HASH = re.compile(r":[0-9a-f]{16}(?=:|$)")
 """Matches the part of a session's key that is from the hash of its first message."""
@@ -67,6 +67,22 @@ def names_of(reader: ReadableLog) -> list[str]:
     A fork has messages of its origin, so messages are used only if no header gives a name.
     """
     return _named_by_headers(reader.index.headers)[0] or names_in_stored(reader)
+
+
+def names_of_origin(reader: ReadableLog) -> list[str]:
+    """Return the names by which erasures of a fork's origin are found; none if the log is not a fork.
+
+    These are the names of the origin's log and of messages. Many of the fork's messages are the origin's, or those of
+    the session that the origin was forked from.
+
+    Raises:
+        LogUnreadableError: the log cannot be read.
+    """
+    header = reader.index.headers[0] if reader.index.headers else {}
+    if "forked_from" not in header:
+        return []
+    origin = header.get("parent_log_id")
+    return [*([f"log:{origin}"] if origin else []), *names_of_all(reader)]
 
 
 def names_at_start(log: str) -> list[str] | None:

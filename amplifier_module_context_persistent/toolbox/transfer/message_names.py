@@ -44,8 +44,21 @@ def names_in_stored(reader: ReadableLog, ordinals: Iterable[int] | None = None) 
     """
     index = reader.index
     own = range(_first_own(reader), len(index))
-    wanted = own if ordinals is None else (ordinal for ordinal in ordinals if ordinal in own)
-    chosen = sorted(nsmallest(MOST_NAMED, wanted, key=index.columns.id_hashes.__getitem__))
+    return _names_among(reader, own if ordinals is None else (ordinal for ordinal in ordinals if ordinal in own))
+
+
+def names_of_all(reader: ReadableLog) -> list[str]:
+    """Return the names of messages of a log, also of those that a fork copied from its origin.
+
+    Raises:
+        LogUnreadableError: the log cannot be read.
+    """
+    return _names_among(reader, range(len(reader.index)))
+
+
+def _names_among(reader: ReadableLog, ordinals: Iterable[int]) -> list[str]:
+    index = reader.index
+    chosen = sorted(nsmallest(MOST_NAMED, ordinals, key=index.columns.id_hashes.__getitem__))
     return [_name(message["metadata"]["message_id"], message) for message in reader.read(chosen)]
 
 

@@ -107,14 +107,22 @@ def plan_erasing(side: Side, sessions: Sequence[SessionFile], found: Sequence[Er
     return [step for session in sessions for step in erasing_steps(session, side, found)] if found else []
 
 
-def erasing_steps(session: SessionFile, side: Side, found: Sequence[Erasure]) -> Iterator[ErasingStep]:
+def erasing_steps(
+    session: SessionFile, side: Side, found: Sequence[Erasure], *, is_chosen: bool = False
+) -> Iterator[ErasingStep]:
     """Yield the steps that erasures require for a session: its deletion, or purges.
 
     If the deletion is refused, that step has an error, and the purges follow.
+
+    Args:
+        session: the session.
+        side: the side that has it.
+        found: the erasures.
+        is_chosen: whether all these erasures are known to concern the session.
     """
     path = str(session.path)
     try:
-        about = erasures_about(path, found)
+        about = found if is_chosen else erasures_about(path, found)
         deletions = [erasure for erasure in about if erasure.what == SESSION]
         purges = [erasure for erasure in about if erasure.what != SESSION]
         if deletions:

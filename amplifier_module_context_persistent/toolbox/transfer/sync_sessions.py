@@ -233,7 +233,7 @@ class Sync:
         step = Step(pair.session_id, What.COPY, str(session.path), to.place(project, session.id), to)
         with closing(open_reader(step.source)) as reader:
             reader.follow()
-            undone = erasures_of_log(reader, step.source, self.force)
+            undone = erasures_of_log(reader, step.source, self.force, is_incoming=to is self.here)
             if undone:
                 raise HoldsErasedError([HeldErased(session, side, undone)])
             described = reader.describe()

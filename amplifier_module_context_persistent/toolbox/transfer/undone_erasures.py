@@ -6,6 +6,9 @@ Whether a log holds purged content is decided in this order:
   hold the content any more.
 - Otherwise the log is searched: for the messages that were purged, or with the rule of a purged text.
 - If the erasure identifies neither all texts nor the messages, the times decide: a log with a later purge is trusted.
+
+A fork is a session of its own, so a deletion of its origin does not concern it. But it holds the origin's messages: a
+text that was purged from the origin must not come into a home with a fork from before the purge.
 """
 
 from __future__ import annotations
@@ -19,9 +22,10 @@ from ...log.database_location import stored_name
 from ...log.open_reader import open_reader
 from ...log.record_kinds import control_of
 from ...log.record_line import CONTROL_HEAD, Message
+from ...sessions.hosts import is_hosts_file
 from ..maintenance.purge_log import plan_purge
 from ..maintenance.purge_options import Purge
-from .erased_session_names import names_at_start, names_of
+from .erased_session_names import names_at_start, names_of, names_of_origin
 from .erasure_is_about import concerning
 from .erasure_list import erasures
 from .erasure_record import SESSION, TEXT, ErasedError, Erasure
@@ -29,13 +33,17 @@ from .erasure_record import SESSION, TEXT, ErasedError, Erasure
 _PURGE_HEAD = CONTROL_HEAD + b':"purge"'
 
 
-def erasures_of_log(reader: ReadableLog, location: str, found: Sequence[Erasure] | None = None) -> list[Erasure]:
+def erasures_of_log(
+    reader: ReadableLog, location: str, found: Sequence[Erasure] | None = None, *, is_incoming: bool = True
+) -> list[Erasure]:
     """Return the erasures that a log would undo: those of its session, and those of content that it still holds.
 
     Args:
         reader: the log, which was read already.
         location: its file, or its location in a database.
         found: the erasures that are in force; by default this user's.
+        is_incoming: whether the log comes into the place in which the content was erased. If so, a fork is also
+            searched for texts that were purged from its origin. A fork that is there already was not meant.
 
     Raises:
         LogUnreadableError: the log cannot be read.
@@ -45,6 +53,10 @@ def erasures_of_log(reader: ReadableLog, location: str, found: Sequence[Erasure]
     if not found:
         return []
     about = list(concerning(found, names_of(reader)))
+    if is_incoming:
+        salts = {erasure.salt for erasure in about}
+        inherited = concerning(found, names_of_origin(reader))
+        about += [one for one in inherited if one.what == TEXT and one.salt not in salts]
     return undone_among(reader, location, about)
 
 
@@ -145,6 +157,6 @@ def check_not_erased(location: str, target: str) -> None:
         return
     with closing(open_reader(location)) as reader:
         reader.follow()
-        undone = erasures_of_log(reader, location, found)
+        undone = erasures_of_log(reader, location, found, is_incoming=not is_hosts_file(location))
         if undone:
             raise ErasedError(f"{why_refused(undone[-1])}; --again copies it all the same")
