@@ -8,6 +8,7 @@ last committed reset kept or added, and those appended since.
 from __future__ import annotations
 
 from array import array
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -273,6 +274,19 @@ def ordinals_of(spans: Sequence[int], count: int) -> array[int]:
             raise ValueError("a run of messages goes beyond the index")
         ordinals.extend(range(first, first + length))
     return ordinals
+
+
+def live_positions(live: array[int], ordinals: Sequence[int]) -> list[int]:
+    """Return the positions of records in the live history.
+
+    Raises:
+        KeyError: a record is not live.
+    """
+    positions = [bisect_left(live, ordinal) for ordinal in ordinals]  # correct unless a reset changed the order
+    if all(at < len(live) and live[at] == ordinal for at, ordinal in zip(positions, ordinals, strict=True)):
+        return positions
+    by_ordinal = {ordinal: position for position, ordinal in enumerate(live)}
+    return [by_ordinal[ordinal] for ordinal in ordinals]
 
 
 _FEW = 8

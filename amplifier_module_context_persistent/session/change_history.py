@@ -13,8 +13,8 @@ from typing import Any
 from ..errors import PlaceError
 from ..forms.canonical import part_number
 from ..log.contract import Log
+from ..log.index import live_positions
 from ..messages.message import Message
-from ..view.plan import live_positions
 from ..view.turns import turn_starts
 
 

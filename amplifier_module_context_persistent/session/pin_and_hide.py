@@ -12,11 +12,10 @@ from typing import Any
 
 from ..errors import PinError
 from ..log.contract import Log
-from ..log.index import Index
+from ..log.index import Index, live_positions
 from ..log.record_line import encode_control
 from ..messages.message import Message
 from ..messages.metadata import given_id
-from ..view.plan import live_positions
 from ..view.turns import Read, turn_starts
 
 

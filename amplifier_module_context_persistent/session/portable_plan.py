@@ -13,9 +13,10 @@ from typing import Any
 
 from ..log.contract import ReadableLog
 from ..log.control_records import control_records
-from ..log.index import Index
+from ..log.index import Index, live_positions
 from ..messages.metadata import given_id
-from ..view.plan import Plan, keep_runs, kept_ordinals, live_positions
+from ..view.plan import Plan, keep_runs
+from ..view.stored_plan import kept_ordinals
 
 
 @dataclass(frozen=True, slots=True)

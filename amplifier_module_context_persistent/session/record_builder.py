@@ -31,8 +31,8 @@ from ..log.reset_record import NewMessage, ids_in, reset_bodies
 from ..messages.host_form import content_key
 from ..messages.message import metadata_of
 from ..messages.metadata import LINE_KEY, given_id, is_answer
-from ..view.plan import kept_ordinals
 from ..view.rules_of_log import header_marks
+from ..view.stored_plan import kept_ordinals
 from ..view.turns import Read
 from ..window.ephemerals import UnloggedMessages
 from .change_history import Decide

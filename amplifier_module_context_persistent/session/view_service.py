@@ -21,10 +21,10 @@ from ..tokens.counter import TokenCounter, count_message
 from ..tokens.meter import Meter
 from ..view.arrangement import last_line
 from ..view.bound_reasoning import tools_hash
-from ..view.plan import budget_in_use, is_plan_for
 from ..view.receipts import LINE, Receipt, encode_head, extras_in, keeps_wire_rules, render_options, text_hash
 from ..view.recipients import Recipient, family_of
 from ..view.rules_of_log import LINES, WIRE
+from ..view.stored_plan import budget_in_use, is_plan_for
 from ..window.ephemerals import UnloggedMessages
 from ..window.prompt_cache import PromptCache
 from ..window.request import REFUSED, Room, StoredReceipt, ViewRequest, ViewResult, head_of

@@ -14,8 +14,9 @@ from ..log.index import ASSISTANT, Index
 from ..log.record_line import Message, name_of
 from ..messages.message_times import timestamp_of
 from ..messages.metadata import given_id
-from ..view.plan import IMPORTED, Plan, kept_ordinals
+from ..view.plan import IMPORTED, Plan
 from ..view.receipts import Receipt
+from ..view.stored_plan import kept_ordinals
 from .view_rebuild import PlacedReceipt, ReceiptLog
 
 

@@ -24,16 +24,17 @@ from typing import Self
 from ..config import Config
 from ..errors import ConfigError
 from ..log.contract import LogDescription, Outcome, Prepare, ReadableLog
-from ..log.index import DAMAGED, Index
+from ..log.index import DAMAGED, Index, live_positions
 from ..log.message_columns import MessageColumns
 from ..log.record_kinds import control_of
 from ..log.record_line import Message, decode, encode_object, name_of
 from ..log.scanner import Scanner
 from ..messages.message import metadata_of
-from ..view.plan import Plan, kept_ordinals, live_positions
+from ..view.plan import Plan
 from ..view.receipts import LINE, RENDERING, RULES_KEY, Receipt, text_hash
 from ..view.recipients import RULES, Recipient
 from ..view.rules_of_log import LINES, WIRE
+from ..view.stored_plan import kept_ordinals
 from ..window.ephemerals import UnloggedMessages
 from ..window.request import ViewRequest
 from ..window.window import Window

@@ -8,8 +8,8 @@ Rules of this package:
 - Views are valid by construction; the tests check them with code of their own.
 
 Where things are done:
-- one stored message, classified and counted: `entry`; the decision what views show: `plan`, with the record that stores
-  it in the log; how long a provider's prompt cache lives: `cache_life`; where a turn begins: `turns`;
+- one stored message, classified and counted: `entry`; the decision what views show: `plan`; it is stored in a log
+  and found there: `stored_plan`; how long a provider's prompt cache lives: `cache_life`; where a turn begins: `turns`;
 - matching calls and results: `tool_groups`; stand-ins for missing results: `missing_results`;
 - which reasoning is shown: `recipients` decides by the reader, `bound_reasoning` by the messages before it;
 - what providers refuse within a message: `wire_rules`; the rules that a log began with: `rules_of_log`;

@@ -14,10 +14,9 @@ from itertools import chain
 from operator import itemgetter
 
 from ..config import Config
-from ..log.index import ASSISTANT, DEVELOPER, PINNED, SYSTEM, USER, Index
+from ..log.index import ASSISTANT, DEVELOPER, PINNED, SYSTEM, USER, Index, live_positions
 from ..view.entry import Entry, with_closed
 from ..view.missing_results import closed_calls
-from ..view.plan import live_positions
 from ..view.tool_groups import tool_groups
 
 BATCH = 256

@@ -23,7 +23,8 @@ from ..view.entry import (
     with_closed,
     without_some_media,
 )
-from ..view.plan import NO_PLAN, Plan, is_plan_for, kept_ordinals
+from ..view.plan import NO_PLAN, Plan
+from ..view.stored_plan import is_plan_for, kept_ordinals
 from .entries_without_plan import BATCH
 from .message_source import MessageSource
 from .plan_state import PlanState, hidden, state_without_plan, visible

@@ -14,7 +14,7 @@ from functools import partial
 
 from ..config import Config
 from ..log.contract import Log
-from ..log.index import USER, Index
+from ..log.index import USER, Index, live_positions
 from ..messages.elide import WHOLE
 from ..messages.late_output_text import LateCall
 from ..view.arrangement import Count
@@ -24,7 +24,7 @@ from ..view.entry import (
     media_left_out,
     with_changes,
 )
-from ..view.plan import NO_PLAN, Plan, live_positions
+from ..view.plan import NO_PLAN, Plan
 from ..view.tool_groups import Group, last_human, tool_groups
 from .entries_without_plan import ClassifyAll, group_around, in_place, near_and_older
 from .message_source import MessageSource

@@ -19,9 +19,10 @@ from ..config import Config
 from ..log.contract import Log
 from ..tokens.counter import TokenCounter
 from ..view.arrangement import Arrangement
-from ..view.plan import Plan, plan_record
+from ..view.plan import Plan
 from ..view.receipts import ViewHashes
 from ..view.render import copied
+from ..view.stored_plan import plan_record
 from .ephemerals import UnloggedMessages
 from .kept_entries import KeptEntries
 from .message_source import MessageSource

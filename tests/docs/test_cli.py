@@ -9,7 +9,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from amplifier_module_context_persistent.toolbox.cli.main import SECTIONS, TABLE
+from amplifier_module_context_persistent.toolbox.cli.command_table import SECTIONS, TABLE
 from amplifier_module_context_persistent.toolbox.cli.main import main as command
 from tests.support.places import DOCS
 

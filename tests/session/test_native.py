@@ -18,10 +18,10 @@ from amplifier_module_context_persistent.log.file_log import FileLog
 from amplifier_module_context_persistent.log.record_line import encode_control
 from amplifier_module_context_persistent.sessions.transcript import Transcript
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter
-from amplifier_module_context_persistent.toolbox.report.body import Bodies
+from amplifier_module_context_persistent.toolbox.report.message_body import Bodies
 from amplifier_module_context_persistent.toolbox.report.requests import RequestReader
 from amplifier_module_context_persistent.toolbox.transfer.rewind_session import rewind_session
-from amplifier_module_context_persistent.view.plan import kept_ordinals
+from amplifier_module_context_persistent.view.stored_plan import kept_ordinals
 from tests.support.logs import append_bodies
 from tests.support.messages import fill, set_prompt
 from tests.support.native_providers import ClaudeModule, Message, NativeModule, OpenAIModule

@@ -6,8 +6,8 @@ Rules of this package:
 - Exit codes are listed in `exit_codes`.
 
 Where things are done:
-- the table of commands: `main`; commands in files of other names: `repair` in `verify_and_repair`, `views` in `view`,
-  `reports` in `report`, `rename` and `tag` in `label`, `show-again` in `hide`;
+- which module has which command: `command_table`; commands in files of other names: `repair` in `verify_and_repair`,
+  `views` in `view`, `reports` in `report`, `rename` and `tag` in `label`, `show-again` in `hide`;
 - which session: `session_argument`, picked from a list by `pick_session`; which sessions: `filter_options`; which turns
   or messages: `ranges`; after Tab: `completion`; from a replica: `read_from_replica`;
 - what erasing commands share: `erasing`; the question before it: `confirm`; whole sessions: `delete_listed`;

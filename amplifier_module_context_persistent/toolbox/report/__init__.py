@@ -14,7 +14,8 @@ Rules of this package:
 
 Where things are done:
 - what the page shows is read: `history` (messages, turns), `requests` (tokens, cost, what the model saw),
-  `sub_agents_of_page`; secrets are replaced, and images kept or left out: `body`;
+  `sub_agents_of_page`; one message, without its secrets, and with the images that fit:
+  `message_body`; characters that do not print are escaped: `visible_text`;
 - it becomes one file: `write_report`, with `page_frame`; a list of reports: `index_page`; how it looks and
   behaves in a browser: `page/`.
 """

@@ -26,7 +26,7 @@ from ...messages.own_words import command_named, own_words
 from ...sessions.bills import NOTHING, Bills, RequestBill
 from ...sessions.transcript import Progress, Transcript, Turn
 from ...tokens.counter import TokenCounter
-from .body import Bodies
+from .message_body import Bodies
 
 UNANSWERED = "unanswered"
 _STATES = {ANSWERED: ".", FAILED: "f", REJECTED: "r", UNANSWERED: "u"}

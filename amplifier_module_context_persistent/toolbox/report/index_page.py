@@ -19,8 +19,8 @@ from markupsafe import Markup
 
 from ...log.atomic_file import NewFile, check_free
 from ...log.check_replaceable import check_replaceable
-from .body import visible
 from .page_frame import dollars, moment, page_text, policy_hash, rendered
+from .visible_text import visible
 
 INDEX_NAME = "index.html"
 

@@ -28,8 +28,8 @@ from ...tokens.usage import token_count
 from ...view.plan import counts_in
 from ..replay.evidence import shared_beginning
 from ..replay.visibility import ELIDED, KEPT, Marks, lost, marker_of
-from .body import Bodies
 from .history import History, time_ms
+from .message_body import Bodies
 
 ALL, SOME, NONE = "all", "some", "none"
 VIEWS = (SOME, ALL, NONE)

@@ -20,8 +20,8 @@ from ...sessions.session_origin import relatives_of
 from ...sessions.totals import Total, totals
 from ...sessions.transcript import Transcript
 from ...tokens.counter import TokenCounter
-from .body import Bodies
 from .history import History, time_ms
+from .message_body import Bodies
 
 MOST_CHARS = 200_000
 """The most characters of a sub-agent's text that are shown; a report of the sub-agent has the rest."""

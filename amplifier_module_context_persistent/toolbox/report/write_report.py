@@ -28,8 +28,8 @@ from ...sessions.session_origin import relatives_of, source_compactions
 from ...sessions.transcript import Progress, Transcript, Turn
 from ...tokens.counter import EstimateCounter, TokenCounter
 from ...view.plan import IMPORTED
-from .body import Bodies
 from .history import UNANSWERED, BodyBlocks, History, encode_block, read_history
+from .message_body import Bodies
 from .page_frame import data_blocks, dollars, moment, shell
 from .requests import SOME, VIEWS, RequestReader, Requests, supposed_requests
 from .sub_agents_of_page import SubAgent, read_sub_agents, to_json

@@ -23,7 +23,7 @@ from ... import clock
 from ...config import Config
 from ...errors import ContextPersistentError
 from ...log.contract import Log
-from ...log.index import Index
+from ...log.index import Index, live_positions
 from ...log.open_log import open_log
 from ...log.record_line import Message, encode_object, name_of
 from ...messages.elide import WHOLE
@@ -32,7 +32,7 @@ from ...sessions.transcript import Transcript
 from ...sessions.view_rebuild import PastLog, config_of, view_request_of
 from ...tokens.counter import TokenCounter, count_message
 from ...view.arrangement import Item
-from ...view.plan import LeftOut, Plan, PlanRules, live_positions
+from ...view.plan import LeftOut, Plan, PlanRules
 from ...view.receipts import RENDERING
 from ...view.recipients import RULES
 from ...view.rules_of_log import begins_strict, late_system_of

@@ -16,7 +16,7 @@ from ...log.record_line import Message
 from ...messages.metadata import given_id, is_human
 from ...sessions.transcript import Transcript
 from ...sessions.view_rebuild import ReceiptLog
-from ...view.plan import kept_ordinals
+from ...view.stored_plan import kept_ordinals
 
 
 @dataclass(frozen=True, slots=True)

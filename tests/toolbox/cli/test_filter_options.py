@@ -9,9 +9,9 @@ import click
 import pytest
 
 from amplifier_module_context_persistent.sessions.filters import is_of_project
+from amplifier_module_context_persistent.toolbox.cli.command_table import TABLE
 from amplifier_module_context_persistent.toolbox.cli.erasing import extent
 from amplifier_module_context_persistent.toolbox.cli.filter_options import filter_options
-from amplifier_module_context_persistent.toolbox.cli.main import TABLE
 from tests.support.commands import refused, run, shows
 from tests.support.sessions_of_a_home import CONVERSATION, log_of, write
 from tests.support.sweeps import proof

@@ -12,7 +12,8 @@ import pytest
 from click.testing import CliRunner
 
 from amplifier_module_context_persistent import __version__
-from amplifier_module_context_persistent.toolbox.cli.main import TABLE, main
+from amplifier_module_context_persistent.toolbox.cli.command_table import TABLE
+from amplifier_module_context_persistent.toolbox.cli.main import main
 from tests.support.commands import refused, run
 from tests.support.sessions_of_a_home import log_of, write
 from tests.support.sweeps import proof

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from amplifier_module_context_persistent import PersistentContextManager
-from amplifier_module_context_persistent.toolbox.cli.main import TABLE
+from amplifier_module_context_persistent.toolbox.cli.command_table import TABLE
 from tests.support.commands import run
 from tests.support.messages import fill
 from tests.support.places import DOCS

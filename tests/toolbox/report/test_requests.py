@@ -13,8 +13,8 @@ from amplifier_module_context_persistent.toolbox.replay import open_transcript, 
 from amplifier_module_context_persistent.toolbox.replay.visibility import ELIDED, Marks
 from amplifier_module_context_persistent.toolbox.report import report
 from amplifier_module_context_persistent.toolbox.report import requests as report_requests
-from amplifier_module_context_persistent.toolbox.report.body import Bodies
 from amplifier_module_context_persistent.toolbox.report.history import History
+from amplifier_module_context_persistent.toolbox.report.message_body import Bodies
 from fixtures.generate import generate_session
 from tests.support.pages import read_page
 from tests.support.recorded_sessions import Recorded

@@ -24,7 +24,8 @@ from ....messages.metadata import given_id
 from ....messages.text import block_text, blocks_without_calls, calls_with_arguments, to_json
 from ....sessions.view_rebuild import PackedRecord, PlacedReceipt
 from ....tokens.usage import CACHE_WRITES
-from ....view.plan import Plan, kept_ordinals
+from ....view.plan import Plan
+from ....view.stored_plan import kept_ordinals
 from .session_view import SessionView, json_lines, model_of, session_name
 
 VERSION = "ATIF-v1.8"

@@ -2,27 +2,22 @@
 
 A part is a list whose first item names its kind: `["t", text]`, `["k", thinking]`, `["c", call id, tool, arguments]`
 with the arguments as JSON text, and `["i", media type, base64]`. Images above the cap are named in the text only.
-
-Characters that do not print are shown as JSON escapes, so that no text is hidden or shown backwards. Colours of
-terminals are left out; joiners within words and emoji stay.
 """
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Any
-from unicodedata import category
 
 from ...messages.media_blocks import source_of
 from ...messages.message import Message
 from ...messages.secrets.own_forms import OwnForms
 from ...messages.secrets.redact import redact_text, redact_value
 from ...messages.text import parts_of
+from .visible_text import visible
 
 IMAGE_BYTES = 2_000_000
 """The largest image that is shown, in characters of base64."""
@@ -108,32 +103,3 @@ def _image_of(block: Mapping[str, Any]) -> tuple[str, str] | None:
     if source is None or source.kind != "image" or not source.data:
         return None
     return source.media_type.lower(), source.data
-
-
-_COLOURS = re.compile("\x1b\\[[0-9;]*m")
-_PLAIN = re.compile(r"[ -~\n\t]*\Z")
-_JOINERS = "\u200c\u200d"
-
-
-def visible(text: str) -> str:
-    """Return a text with LF line breaks, in which non-printable characters are escaped."""
-    if _PLAIN.match(text):
-        return text
-    if "\x1b" in text:
-        text = _COLOURS.sub("", text)
-    if "\r" in text:
-        text = text.replace("\r\n", "\n")
-    escapes: dict[int, str] = {}
-    for character in set(text):
-        escape = _escape(character)
-        if escape:
-            escapes[ord(character)] = escape
-    return text.translate(escapes) if escapes else text
-
-
-@lru_cache(maxsize=4096)
-def _escape(character: str) -> str:
-    """Return the JSON escape of a character that does not print; "" for any other character."""
-    if character.isprintable() or character in "\n\t" or character in _JOINERS or category(character) == "Zs":
-        return ""
-    return json.dumps(character)[1:-1]
