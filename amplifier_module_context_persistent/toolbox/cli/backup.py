@@ -159,9 +159,12 @@ def _erase(there: Side, *, dry_run: bool, yes: bool, as_json: bool) -> int:
     held = Backup(home_side(), there, utc_now).held_erased()
     paths = [str(path) for path in held.asides]
     paths += [str(step.session.path) for step in held.sessions]
+    linked = held.linked
     if not as_json:
         for path in paths:
             say(f"{'would be' if dry_run else 'will be'} erased: {path}")
+        for name in linked:
+            say(f"has another name (hard link), under which its content stays: {name}")
         if not held:
             say("The backup holds nothing that was erased here.")
     if not dry_run:
@@ -171,7 +174,7 @@ def _erase(there: Side, *, dry_run: bool, yes: bool, as_json: bool) -> int:
     failed = [step for step in held.sessions if step.error]
     if as_json:
         errors = [{"path": str(step.session.path), "error": step.error} for step in failed]
-        click.echo(json.dumps({"dry_run": dry_run, "erased": paths, "errors": errors}))
+        click.echo(json.dumps({"dry_run": dry_run, "erased": paths, "linked": linked, "errors": errors}))
     else:
         for step in failed:
             click.echo(f"NOT ERASED: {one_line(str(step.session.path))}: {step.error}", err=True)
@@ -179,7 +182,7 @@ def _erase(there: Side, *, dry_run: bool, yes: bool, as_json: bool) -> int:
             say("Nothing was done (--dry-run).")
         elif held:
             say(f"Done: {len(held) - len(failed):,} erased from the backup.")
-    return FINDINGS if failed else DONE
+    return FINDINGS if failed or linked else DONE
 
 
 def _check(there: Side, *, as_json: bool) -> int:

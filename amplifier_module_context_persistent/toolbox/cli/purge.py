@@ -266,6 +266,8 @@ class PurgeReport:
             is_backup = BACKUP_MARK in name and not name.endswith(".part")
             origin = "which a rewind kept" if is_backup else "which was left"
             self.say(f"  {name}, {origin}, is removed")
+        for name in session.linked:
+            self.say(f"  {name} has another name (hard link), under which its content stays")
 
     def session_id(self, session: SessionPurge) -> None:
         """Print a line if the session's id contains the text to remove."""
@@ -298,6 +300,7 @@ def _plain(session: SessionPurge) -> dict[str, Any]:
         **session.counts.to_record(),
         "own": str(session.own) if session.own is not None else None,
         "removed": session.removed,
+        "linked": session.linked,
         "finishes": session.finishes,
     }
 

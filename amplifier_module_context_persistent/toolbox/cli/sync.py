@@ -1,7 +1,7 @@
 """`context-persistent sync`: copy new records of sessions between this home and another place, both ways.
 
 Exit codes: 0 both sides are equal; 1 something is left: a session continued on both sides, is open or cannot be read,
-or a file of the host contains what was erased; 2 nothing was done.
+or a file of the host, or another name of a file, contains what was erased; 2 nothing was done.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import json
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import Any
 
 import click
 
@@ -249,6 +250,8 @@ def _show_erasing(steps: Sequence[ErasingStep], side: Side) -> None:
         say(f"  {_called(step.session.id, str(step.session.path))}: {_what_goes(step)}")
         for file in step.files_that_stay:
             say(f"    stays, the host's: {file}")
+        for file in step.linked:
+            say(f"    has another name (hard link), under which its content stays: {file}")
 
 
 def _name(side: Side) -> str:
@@ -299,7 +302,7 @@ def _told(erasing: Sequence[ErasingStep], plan: _Plan, there: Side, *, dry_run: 
     """Print what was done, and return the exit code."""
     left = [step for step in plan.steps if step.is_left]
     failed = [step for step in erasing if step.error]
-    has_files_left = any(step.files_that_stay for step in erasing)
+    has_files_left = any(step.files_that_stay or step.linked for step in erasing)
     if as_json:
         result = {
             "dry_run": dry_run,
@@ -343,13 +346,15 @@ def _summary(erasing: Sequence[ErasingStep], plan: _Plan, *, dry_run: bool) -> s
     return f"{', '.join(parts)}."
 
 
-def _erased_json(step: ErasingStep) -> dict[str, str]:
+def _erased_json(step: ErasingStep) -> dict[str, Any]:
     is_deletion = any(erasure.what == SESSION for erasure in step.erasures)
-    entry = {
+    entry: dict[str, Any] = {
         "session": step.session.id,
         "path": str(step.session.path),
         "what": "deleted" if is_deletion else "purged",
     }
+    if step.linked:
+        entry["linked"] = step.linked
     if step.error:
         entry["error"] = step.error
     return entry

@@ -36,6 +36,7 @@ from .erased_session_names import names_in
 from .erasure_is_about import concerning
 from .erasure_list import BACKUP_NAME, lift_in, note_erasures, read_erasures
 from .erasure_record import Erasure
+from .other_names import with_other_names
 from .sync_erasures import ErasingStep, carry_out_erasing, finish_deletions, plan_erasing
 from .sync_host_files import host_files_made
 from .sync_sessions import pairs_of
@@ -98,6 +99,14 @@ class HeldErased:
 
     def __len__(self) -> int:
         return len(self.asides) + len(self.sessions)
+
+    @property
+    def linked(self) -> list[str]:
+        """The paths of erased files that have other names (hard links), under which their content stays."""
+        linked = with_other_names(map(str, self.asides))
+        for step in self.sessions:
+            linked += step.linked
+        return linked
 
 
 def open_backup(place: str, *, create: bool) -> Side:

@@ -33,6 +33,7 @@ from ..maintenance.leftovers import doubtful_parts, files_left
 from ..maintenance.note_beside_log import DELETING, WrittenFiles
 from .find_host_copies import backups, hosts_files
 from .metadata_lock import lock_path, metadata_lock
+from .other_names import catalogue_files, with_other_names
 from .write_host_files import HOSTS_NAMES, is_hosts_log, own_files
 
 _OPEN = "the session is open; close it first"
@@ -155,15 +156,7 @@ def _find_files(deletion: Deletion, path: str) -> None:
         with_lock.insert(0, lock)
     deletion.doubtful = doubtful_parts(path, HOSTS_NAMES)
     deletion.finishes = WrittenFiles.beside(path).begun == DELETING
-    deletion.linked = [name for name in deletion.files if _has_other_names(name, deletion.files)]
-
-
-def _has_other_names(name: str, going: Sequence[str]) -> bool:
-    """Return whether a file has another name (a hard link) that is not among the paths to be deleted."""
-    status = os.lstat(name)
-    if status.st_nlink < 2:
-        return False
-    return status.st_nlink > sum(os.path.samestat(os.lstat(one), status) for one in going)
+    deletion.linked = with_other_names([*deletion.files, *catalogue_files(path)])
 
 
 def delete_session(

@@ -27,6 +27,7 @@ from ...errors import ArchiveError, LogError, LogFailedError, PurgeError
 from ...log.contract import ReadableLog
 from ...log.database_location import stored_name
 from ...log.filesystem import FileSystem
+from ...log.save_torn_tail import saved_tails
 from ...messages.replace_in_message import Replace
 from ...paths import LOG_NAME, why_linked
 from ...sessions.hosts import projects_dirs
@@ -42,6 +43,7 @@ from .erased_text_rule import TextRule
 from .erasure_list import lift, note_erasure
 from .erasure_record import MESSAGES, TEXT, Erasure, erasure_of
 from .find_host_copies import backups, host_copies, named_in, told_matches
+from .other_names import catalogue_files, with_other_names
 from .write_host_files import (
     HOSTS_NAMES,
     NAME_KEYS,
@@ -73,6 +75,9 @@ class SessionPurge:
     it."""
     is_left: bool = False
     """Whether anything that stays still holds content that was to be removed."""
+    linked: list[str] = field(default_factory=list)
+    """The paths of our files that are removed or written again and have other names (hard links): what was to be
+    removed stays under these."""
     finishes: bool = False
     """Whether an earlier purge was interrupted, so that this one finishes it."""
     is_id_matching: bool = False
@@ -103,6 +108,9 @@ def plan_session_purge(path: str, what: Purge, *, files: FileSystem | None = Non
         raise PurgeError(reason)
     log = plan_purge(path, what, files=files)
     planned = SessionPurge(path, log.counts, known=log.known)
+    if what.torn and stored_name(path) is None:
+        planned.linked = with_other_names(saved_tails(path))
+        planned.is_left = bool(planned.linked)
     if what.is_torn_only:
         return planned
     removed_or_rewritten = set[str]()
@@ -113,6 +121,7 @@ def plan_session_purge(path: str, what: Purge, *, files: FileSystem | None = Non
         planned.removed = [*files_left(path, HOSTS_NAMES), *_backups_to_go(path, what, planned)]
         if own and _falls_behind(own, what, planned):
             planned.own = own[0]
+        planned.linked += _linked(path, own, what, planned)
         removed_or_rewritten = {*planned.removed, *(os.fspath(file) for file in own)}
         doubtful = doubtful_parts(path, HOSTS_NAMES)
     copies = [copy for copy in host_copies(path, log.session_id) if copy not in removed_or_rewritten]
@@ -120,7 +129,7 @@ def plan_session_purge(path: str, what: Purge, *, files: FileSystem | None = Non
     if what.redact is None:
         changed = [os.fspath(file) for file in changed_since(path) if file.name == TRANSCRIPT_NAME]
         planned.copies = [f"{copy}: the host has changed it" if copy in changed else copy for copy in copies]
-        planned.is_left = bool(changed) and not planned.is_nothing
+        planned.is_left = bool(changed or planned.linked) and not planned.is_nothing
         return planned
     names = [name for name in named_in(path) if name not in removed_or_rewritten]
     for file in (*copies, *names):
@@ -129,7 +138,8 @@ def plan_session_purge(path: str, what: Purge, *, files: FileSystem | None = Non
             planned.copies.append(f"{file}: {matches}")
     planned.is_id_matching = _id_holds(path, log.session_id, what.redact)
     counts = planned.counts
-    planned.is_left = bool(planned.copies or counts.tails_matching or counts.names_matching or planned.is_id_matching)
+    matches_elsewhere = counts.tails_matching or counts.names_matching or planned.is_id_matching
+    planned.is_left = bool(planned.copies or planned.linked or matches_elsewhere)
     return planned
 
 
@@ -160,6 +170,23 @@ def _falls_behind(own: list[Path], what: Purge, planned: SessionPurge) -> bool:
     return what.redact is not None and any(told_matches(file, what.redact) for file in own)
 
 
+def _linked(path: str, own: list[Path], what: Purge, planned: SessionPurge) -> list[str]:
+    """Return our files with other names that hold, or may hold, what is removed."""
+    if planned.is_nothing:
+        return []
+    written_again = list[str]()
+    if planned.own is not None:
+        for file in own:
+            if what.redact is not None:
+                is_changed = bool(told_matches(file, what.redact))
+            else:
+                is_name_changed = what.everything and bool(read_metadata(file.parent).keys() & {*NAME_KEYS})
+                is_changed = file.name == TRANSCRIPT_NAME or is_name_changed
+            if is_changed:
+                written_again.append(os.fspath(file))
+    return with_other_names([*planned.removed, *written_again, *catalogue_files(path)])
+
+
 def still_holding(planned: SessionPurge, what: Purge) -> list[str]:
     """Return the files of ours beside a purged log that still hold a text that was to be removed, each with the number.
 
@@ -179,7 +206,10 @@ def plan_places_left(what: Purge) -> list[SessionPurge]:
 
     A saved torn tail stays. It is reported if a redaction would change it.
     """
-    planned = [SessionPurge(log, removed=left) for log, left in places_left(tails=False)]
+    planned = list[SessionPurge]()
+    for log, left in places_left(tails=False):
+        linked = with_other_names(left)
+        planned.append(SessionPurge(log, removed=left, linked=linked, is_left=bool(linked)))
     if what.redact is None:
         return planned
     for log, left in places_left():

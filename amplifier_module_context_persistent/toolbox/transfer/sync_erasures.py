@@ -66,6 +66,12 @@ class ErasingStep:
             return self.deletion.host_files
         return self.purge.copies if self.purge is not None else []
 
+    @property
+    def linked(self) -> list[str]:
+        """The paths of our files that are erased here and have other names (hard links), under which they stay."""
+        plan = self.deletion or self.purge
+        return [] if plan is None or self.error else plan.linked
+
 
 @dataclass(slots=True)
 class TravellingErasures:
