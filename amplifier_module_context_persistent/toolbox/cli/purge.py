@@ -27,7 +27,7 @@ from ...search.replace_matches import replace_matches
 from ...sessions.filters import ALL_SESSIONS, SessionFilter
 from ...sessions.find_session import SessionFile, SessionNameError
 from ..maintenance.purge_options import Purge, PurgeCounts
-from ..transfer.copies_beside import CopiesBeside
+from ..transfer.copies_beside import CopiesBeside, are_beside
 from ..transfer.erased_text_rule import TextRule, rule_of
 from ..transfer.plain_copies import remove_abandoned_copies
 from ..transfer.purge_session import SessionPurge, plan_places_left, plan_session_purge, purge_session, still_holding
@@ -305,13 +305,31 @@ def _plain(session: SessionPurge) -> dict[str, Any]:
     }
 
 
-def _say_copies(todo: Sequence[SessionPurge], report: PurgeReport) -> None:
-    """Print which other logs of the same sessions a purge leaves as they are until a sync carries it out there."""
-    copies = CopiesBeside(without=[session.path for session in todo])
-    for session in todo:
-        for other in copies.of(session.path):
+def _say_copies(planned: Sequence[SessionPurge], what: Purge, report: PurgeReport) -> bool:
+    """Print which other logs of the same sessions hold what is removed, and stay as they are until a sync.
+
+    Return whether one of them is beside the purged session. A purge of a copy that a person took elsewhere is complete
+    without the session that it is a copy of.
+    """
+    copies = CopiesBeside(without=[session.path for session in planned])
+    is_left = False
+    for session in planned:
+        for other in [] if session.error else copies.of(session.path):
+            if _holds_nothing(other, what):
+                continue
+            is_left = is_left or are_beside(other, session.path)
             same = f"{one_line(other)} is the same session as {one_line(session.path)}"
-            report.say(f"{same}: it is left as it is now, and the next sync erases this there too.")
+            report.say(f"{same}, and holds it too: it is left as it is now, and the next sync erases this there too.")
+            session.copies.append(f"{other}: a copy of the same session")
+    return is_left
+
+
+def _holds_nothing(log: str, what: Purge) -> bool:
+    """Return whether a log holds nothing that a purge would remove; False if it cannot be read."""
+    try:
+        return plan_session_purge(log, what).is_nothing
+    except (OSError, ContextPersistentError, ValueError):
+        return False
 
 
 def _purge(
@@ -328,13 +346,13 @@ def _purge(
     todo = [session for session in planned if not session.is_nothing]
     _show_plan(planned, what, report)
     is_left = any(session.is_left for session in planned)
+    if not what.is_torn_only:
+        is_left = _say_copies(planned, what, report) or is_left
     if not todo:
         report.end(planned, [])
         return _exit_code(is_left=is_left, is_failed=bool(unread))
     _say_extent(todo, sessions, report)
     follows = "" if what.is_torn_only else what_follows(session.path for session in todo)
-    if not what.is_torn_only:
-        _say_copies(todo, report)
     if follows:
         report.say(follows)
     if report.dry_run:

@@ -57,6 +57,14 @@ class CopiesBeside:
         return self._by_place[place]
 
 
+def are_beside(one: str, other: str) -> bool:
+    """Tell whether two logs' files are sessions in one directory of projects."""
+    first, second = Path(os.path.realpath(one)), Path(os.path.realpath(other))
+    if not first.name == second.name == LOG_NAME or min(len(first.parents), len(second.parents)) < 4:
+        return False
+    return first.parents[3] == second.parents[3]
+
+
 def is_under_own_id(log: str) -> bool:
     """Tell whether a log's file is where the session that it was begun for has its log, and not a copy elsewhere."""
     path = Path(os.path.abspath(log))

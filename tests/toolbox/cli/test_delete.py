@@ -401,3 +401,14 @@ def test_a_purge_of_a_copy_says_where_the_session_is_too(tmp_path: Path) -> None
     shutil.copy(log, copy)
     result = run("purge", copy, "--everything", "--yes")
     shows(result.stdout, f"{log} is the same session as {copy}", "the next sync erases this there too")
+
+
+def test_a_purge_says_which_copy_beside_the_session_keeps_the_text() -> None:
+    """Also a second time, and not once the copy is purged."""
+    log, copy = with_own_id("kept"), log_of("copied")
+    shutil.copytree(log.parent, copy.parent)
+    for _ in range(2):
+        result = run("purge", "kept", "--redact", "Keep", "--yes", code=1)
+        shows(result.stdout, f"{copy} is the same session as {log}, and holds it too")
+    run("purge", "copied", "--redact", "Keep", "--yes")
+    run("purge", "kept", "--redact", "Keep", "--yes")
