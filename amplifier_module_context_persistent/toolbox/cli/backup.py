@@ -97,7 +97,7 @@ def _back_up(there: Side, *, dry_run: bool, as_json: bool) -> int:
         _show(steps, "backed up", dry_run=dry_run)
         if held:
             say(f"The backup still holds what was erased here: {_described(held)}. --erase removes it there too.")
-    return FINDINGS if any(step.what is Done.LEFT for step in steps) else DONE
+    return FINDINGS if any(step.what is Done.LEFT or step.damage for step in steps) else DONE
 
 
 def _restore(there: Side, *, again: bool, dry_run: bool, as_json: bool) -> int:
@@ -118,6 +118,8 @@ def _show(steps: Sequence[BackupStep], done: str, *, dry_run: bool) -> None:
     for step in steps:
         if step.what is Done.LEFT:
             click.echo(f"LEFT: {one_line(step.source)}: {step.why}", err=True)
+        elif step.damage:
+            click.echo(f"DAMAGED: {one_line(step.source)}: {one_line(step.damage)}; copied as it is", err=True)
         elif step.what is Done.ERASED:
             say(f"{step.session_id}: {step.why}")
         elif step.what is Done.ANEW:

@@ -16,7 +16,8 @@ Where things are done:
 - erased content stays erased: `erasure_record` (what is remembered, with `erased_session_names` and
   `erased_text_rule`), `erasure_list` (where), `erasure_is_about` (which session), `undone_erasures` (those that a log
   would undo), in imports `import_erasures`, in syncs `sync_erasures`;
-- new records of an original are appended to its copy: `append_to_copy`; comparing two copies: `compare_logs`;
+- new records of an original are appended to its copy: `append_to_copy`; comparing two copies: `compare_logs`; a
+  damaged log is not carried: `damaged_log`;
 - a sync: `sync_sides`, `sync_sessions`; a backup: `backup_sessions`, `restore_sessions`;
 - a sealed file: `sealing`, `seal_log`; a turn hidden from outside: `hide_turn`;
 - files beside a log that we write for the host: `write_host_files`, their lines by `host_transcript_lines`, in a sync

@@ -32,6 +32,7 @@ from .append_to_copy import append_to_copy
 from .archive_session import archive_like
 from .compare_logs import Relation, compare_logs, why_damaged
 from .copy_log import copy_log
+from .damaged_log import damage_in
 from .erased_session_names import names_in
 from .erasure_is_about import concerning
 from .erasure_list import BACKUP_NAME, lift_in, note_erasures, read_erasures
@@ -80,11 +81,13 @@ class BackupStep:
     aside: str = ""
     """The new path of the copy if it is set aside; else empty."""
     why: str = ""
+    damage: str = ""
+    """The first damage of a log that is copied as a whole; "" if it is sound."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the step in plain JSON types."""
         entry: dict[str, Any] = {"session": self.session_id, "what": self.what.value, "bytes": self.new_bytes}
-        more = {"from": self.source, "to": self.target, "aside": self.aside, "why": self.why}
+        more = {"from": self.source, "to": self.target, "aside": self.aside, "why": self.why, "damage": self.damage}
         return entry | {key: value for key, value in more.items() if value}
 
 
@@ -159,7 +162,7 @@ class Backup:
         step = BackupStep(session.id, Done.NEW, str(session.path), target)
         try:
             if copy is None:
-                step.new_bytes = _size_of(step.source)
+                _look_at_whole(step)
             else:
                 _compare(step)
         except (ContextPersistentError, OSError) as error:
@@ -267,7 +270,7 @@ def _compare(step: BackupStep) -> None:
             step.why = f"{why_damaged(step.source)}, so its copy stays; {_RESTORE}"
         case _:
             step.what = Done.ANEW
-            step.new_bytes = _size_of(step.source)
+            _look_at_whole(step)
             step.aside = _aside(step.source, step.target)
 
 
@@ -287,13 +290,16 @@ def _aside(log: str, copy: str) -> str:
     return f"{copy}{BEFORE_PURGE if is_purged else REPLACED}{end:08x}"
 
 
-def _size_of(log: str) -> int:
-    """Return the size of a log in bytes, without a torn tail.
+def _look_at_whole(step: BackupStep) -> None:
+    """Fill in the size and the damage of a log that is copied as a whole.
+
+    A damaged log is copied too: no copy would be worse. It is named, so that a person can look for a better one.
 
     Raises:
         LogUnreadableError: the log cannot be read.
     """
-    with closing(open_reader(log)) as reader:
+    with closing(open_reader(step.source)) as reader:
         reader.follow()
         described = reader.describe()
-        return described.size_bytes - described.torn_bytes
+        step.new_bytes = described.size_bytes - described.torn_bytes
+        step.damage = damage_in(reader)

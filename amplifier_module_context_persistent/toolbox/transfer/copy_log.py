@@ -41,6 +41,7 @@ from ...messages.check_incoming import check_message, json_copy
 from ...messages.message_times import timestamp_of
 from ...messages.metadata import given_id
 from ...paths import LOG_NAME, log_name, session_id_of
+from .damaged_log import check_sound
 from .importers.account import LostLine
 
 MOST_BODY_BYTES = MAX_RECORD_BYTES - SEAL_BYTES
@@ -263,17 +264,21 @@ class LogCopy:
         }
 
 
-def copy_log(source: str, target: str, *, dry_run: bool = False, files: FileSystem | None = None) -> LogCopy:
+def copy_log(
+    source: str, target: str, *, dry_run: bool = False, only_sound: bool = False, files: FileSystem | None = None
+) -> LogCopy:
     """Copy a log. Records that are appended to the original during the copy may be missing.
 
     Args:
         source: a log's file, or its location in a database.
         target: the copy's file or location; see `copy_target`.
         dry_run: only read the original, and check that the copy's name is free.
+        only_sound: refuse a damaged log.
         files: the system calls that read the original, to report progress.
 
     Raises:
         LogUnreadableError: the original cannot be read, or is not a log.
+        DamagedLogError: the original is damaged, and `only_sound` is set.
         FileExistsError: the copy's name is taken.
         OSError: the copy cannot be written, or differs from the original when read back; nothing is left of it.
     """
@@ -284,6 +289,8 @@ def copy_log(source: str, target: str, *, dry_run: bool = False, files: FileSyst
         if not described.exists:
             raise not_there(described.location)
         check_is_log(reader)
+        if only_sound:
+            check_sound(reader)
         size, digest = 0, hashlib.sha256()
         lines = complete_lines(reader, described.size_bytes - described.torn_bytes)
         if dry_run:

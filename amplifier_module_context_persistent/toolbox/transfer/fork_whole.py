@@ -32,6 +32,7 @@ from ..maintenance.chained_lines import ChainedLines
 from ..maintenance.purge_options import Purge, PurgeCounts
 from ..maintenance.purge_rewrite import Rewrite
 from .compare_logs import log_id_of
+from .damaged_log import check_sound
 from .write_host_files import is_unfinished, making_session, write_host_files
 
 _HEADER_HEAD = CONTROL_HEAD + b':"header"'
@@ -61,12 +62,14 @@ def fork_whole(
         new_id: gives unique ids.
 
     Raises:
-        PurgeError: the log is too damaged to be copied.
+        DamagedLogError: the log is damaged; a fork would give its records new checksums and so hide it.
+        PurgeError: the log cannot be copied.
         LogUnreadableError: the log cannot be read.
         OSError: the new log cannot be written, or its name is taken; nothing is left of it.
     """
     with closing(open_reader(origin, trusting=False)) as reader, making_session(target):
         read_log(reader)
+        check_sound(reader)
         parent_id = header_session_id(reader.index.headers)
         if not is_unfinished(target):
             header = _header(reader, session_id, parent_id, new_id())

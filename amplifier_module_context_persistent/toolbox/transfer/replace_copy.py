@@ -15,6 +15,7 @@ from ...sessions.raw_records import StoredLog
 from ..maintenance.replace_log_lines import replace_log_lines
 from .append_to_copy import MEANWHILE, SyncError, kept_closed, whole_lines
 from .compare_logs import Relation, compare_read
+from .damaged_log import check_sound
 from .fork_whole import fork_id
 
 
@@ -28,10 +29,12 @@ def replace_copy(source: str, target: str, *, kept: str = "") -> None:
 
     Raises:
         SyncError: a session has the copy open, or it was written to in the meantime; nothing was changed.
+        DamagedLogError: the new log is damaged; nothing was changed.
         LogError, PurgeError: the errors of `replace_log_lines`.
     """
     with kept_closed(target), closing(open_reader(source)) as reader:
         reader.follow()
+        check_sound(reader)
 
         def check(log: StoredLog) -> None:
             if not (fork_id(log) == kept if kept else _has_all_of(reader, log)):

@@ -18,6 +18,7 @@ from .archive_session import archive_like
 from .backup_sessions import BackupStep, Done
 from .compare_logs import Relation, compare_logs, why_damaged
 from .copy_log import copy_log
+from .damaged_log import check_sound
 from .erasure_list import lift_in, note_erasures, read_erasures
 from .erasure_record import Erasure
 from .sync_host_files import beside_copy, finish, is_interrupted
@@ -76,6 +77,8 @@ class Restore:
             reader.follow()
             described = reader.describe()
             undone = erasures_of_log(reader, step.source, force)
+            if not undone or self.again:
+                check_sound(reader)
         step.new_bytes = described.size_bytes - described.torn_bytes
         if undone and self.again:
             self._lifted += undone
@@ -106,7 +109,7 @@ class Restore:
             if step.what is Done.NEW:
                 with making_session(step.target):
                     if not is_unfinished(step.target):
-                        copy_log(step.source, step.target)
+                        copy_log(step.source, step.target, only_sound=True)
                     write_host_files(step.target, created=self.now(), origin=step.source)
             elif is_interrupted(step.target) and not step.new_bytes:
                 finish(step.target)

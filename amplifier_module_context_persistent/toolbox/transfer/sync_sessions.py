@@ -31,6 +31,7 @@ from .append_to_copy import OPEN, append_to_copy
 from .archive_session import archive_like
 from .compare_logs import Parting, Relation, compare_logs, why_damaged
 from .copy_log import copy_log
+from .damaged_log import check_sound
 from .erasure_record import SESSION, ErasedError, Erasure
 from .find_host_copies import backups
 from .fork_whole import fork_id, fork_whole, is_fork_of
@@ -236,6 +237,7 @@ class Sync:
             undone = erasures_of_log(reader, step.source, self.force, is_incoming=to is self.here)
             if undone:
                 raise HoldsErasedError([HeldErased(session, side, undone)])
+            check_sound(reader)
             described = reader.describe()
             step.new_bytes = described.size_bytes - described.torn_bytes
         return step
@@ -300,6 +302,8 @@ class Sync:
         for step in (to_there, to_here):
             with closing(open_reader(step.target)) as reader:
                 reader.follow()
+                if self.keep_both:
+                    check_sound(reader)
                 step.fork = fork_id(reader)
                 is_kept = self._is_kept(step.fork, reader)
             if not is_kept:
@@ -337,7 +341,7 @@ class Sync:
     def _copy(self, source: str, target: str, to: Side) -> None:
         with making_session(target):
             if not is_unfinished(target):
-                copy_log(source, target)
+                copy_log(source, target, only_sound=True)
             write_host_files(target, created=self.now(), origin=source, named_only=not to.is_home)
 
 

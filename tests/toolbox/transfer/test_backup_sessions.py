@@ -19,7 +19,7 @@ from amplifier_module_context_persistent.log.file_handle import is_archived
 from amplifier_module_context_persistent.log.open_mark import OPEN_SUFFIX
 from amplifier_module_context_persistent.paths import LOG_NAME
 from amplifier_module_context_persistent.toolbox.maintenance.note_beside_log import NOTE_SUFFIX
-from tests.support.archives import content_of_log
+from tests.support.archives import content_of_log, random_text
 from tests.support.kills import killed_before
 from tests.support.sessions_of_a_home import write
 from tests.support.sweeps import proof
@@ -369,3 +369,39 @@ def test_a_damaged_copy_is_set_aside_and_not_restored(home: Home, kept: Path) ->
     assert "in the backup the log is damaged" in home.run("backup", kept, "--restore", code=1).output
     assert "copied anew" in home.run("backup", kept).output
     assert copy_of(kept, "talk").read_bytes() == whole
+
+
+@pytest.mark.parametrize("form", ["plain", "archived"])
+def test_a_copy_that_is_damaged_inside_is_named_and_the_others_are_restored(
+    home: Home, kept: Path, new_home: Home, form: str
+) -> None:
+    """Its place is told, and nothing of it comes to the home."""
+    for session in ("talk", "other"):
+        home.says(session, "one", f"the price is 100{random_text(1, 20_000)}", "three")
+    if form == "archived":
+        home.run("archive", "talk", "other", "--yes")
+    home.run("backup", kept)
+    copy = copy_of(kept, "talk")
+    content = copy.read_bytes()
+    changed = content.replace(b"price is 100", b"price is 900") if form == "plain" else _with_flipped_bit(content)
+    assert changed != content
+    copy.write_bytes(changed)
+    for options in (["--dry-run"], []):
+        told = new_home.run("backup", kept, "--restore", *options, code=1).output
+        assert f"LEFT: {copy}: the log is damaged" in told
+        assert ("line 5, byte" if form == "plain" else "frame 1 of 1") in told
+    assert new_home.sessions() == ["other"]
+
+
+def _with_flipped_bit(content: bytes) -> bytes:
+    middle = len(content) // 2
+    return content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1 :]
+
+
+def test_a_damaged_log_without_a_copy_is_backed_up_and_named(home: Home, kept: Path) -> None:
+    """Some copy is better than none."""
+    home.says("talk", "one", "the price is 100")
+    log = home.log("talk")
+    log.write_bytes(log.read_bytes().replace(b"price is 100", b"price is 900"))
+    assert f"DAMAGED: {log}: line 5, byte" in home.run("backup", kept, code=1).output
+    assert copy_of(kept, "talk").read_bytes() == log.read_bytes()

@@ -462,3 +462,40 @@ def test_a_copy_that_cannot_be_read_is_named_by_its_path(laptop: Home, stick: Pa
     archive_log(str(copy))
     copy.write_bytes(copy.read_bytes()[:150])
     assert f"LEFT: talk: {copy}: " in laptop.run("sync", stick, code=1).output
+
+
+@pytest.mark.parametrize("damaged", ["here", "there"])
+def test_a_session_that_is_damaged_inside_is_not_copied_as_a_whole(
+    laptop: Home, desktop: Home, stick: Path, damaged: str
+) -> None:
+    """It is named with its place, and the others are copied; a sound copy that comes later is taken."""
+    for session in ("talk", "other"):
+        laptop.says(session, "one", "the price is 100", "three")
+    log = laptop.log("talk")
+    whole = log.read_bytes()
+    if damaged == "there":
+        carry(stick, laptop)
+        log = next(path for path in stick.rglob(LOG_NAME) if path.parent.name == "talk")
+    log.write_bytes(whole.replace(b"price is 100", b"price is 900"))
+    home = desktop if damaged == "there" else laptop
+    told = home.run("sync", stick, code=1).output
+    assert "LEFT: talk: the log is damaged, and was not copied: line 5, byte" in told
+    assert "1 session brought in step" in told
+    log.write_bytes(whole)
+    carry(stick, laptop, desktop)
+    assert desktop.log("talk").read_bytes() == whole
+
+
+def test_a_damaged_history_is_not_kept_as_a_sound_session(laptop: Home, desktop: Home, stick: Path) -> None:
+    """A fork would seal the damaged records anew."""
+    laptop.says("talk", "one")
+    carry(stick, laptop, desktop)
+    laptop.says("talk", "here", "the price is 100")
+    desktop.says("talk", "there")
+    carry(stick, laptop)
+    copy = next(stick.rglob(LOG_NAME))
+    copy.write_bytes(copy.read_bytes().replace(b"price is 100", b"price is 900"))
+    before = files_below(stick)
+    told = desktop.run("sync", stick, "--keep", "both", "--yes", code=1).output
+    assert "the log is damaged" in told
+    assert files_below(stick) == before
