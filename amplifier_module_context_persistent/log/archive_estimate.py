@@ -24,6 +24,8 @@ class ArchiveEstimate:
     """Whether the size is exact: the whole log was compressed, or it is archived."""
     is_partly_archived: bool = False
     """Whether lines were appended after the archived lines; only a log in a database may have such lines."""
+    log_bytes: int = 0
+    """The size of the log in an archived file: the bytes that bringing it back writes. 0 in a database."""
 
     @property
     def frees(self) -> int:
@@ -43,7 +45,8 @@ def estimate(path: str, *, files: FileSystem | None = None) -> ArchiveEstimate:
             return ArchiveEstimate(0, 0, is_archived=False, is_exact=True)
         size = log.size()
         if log.archive is not None:
-            return ArchiveEstimate(log.archive.file_bytes, log.archive.file_bytes, is_archived=True, is_exact=True)
+            packed = log.archive.file_bytes
+            return ArchiveEstimate(packed, packed, is_archived=True, is_exact=True, log_bytes=log.archive.size)
         step = max(FRAME_BYTES, size // _SAMPLES)
         parts = [log.read(offset, FRAME_BYTES) for offset in range(0, size, step)][: _SAMPLES + 1]
     sampled_bytes = sum(map(len, parts))

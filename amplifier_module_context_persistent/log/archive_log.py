@@ -160,7 +160,7 @@ def restore_in_place(file: FileHandle) -> None:
         raise ArchiveError("the log is not archived")
     digest = hashlib.sha256()
     files = None if type(file.files) is FileSystem else file.files  # None allows an unnamed file
-    with NewFile(file.path, replace=True, reads_back=True, files=files) as new:
+    with NewFile(file.path, replace=True, reads_back=True, needed_bytes=archive.size, files=files) as new:
         for content in archive.contents():
             digest.update(content)
             new.write(content)

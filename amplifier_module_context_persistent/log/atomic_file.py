@@ -16,8 +16,10 @@ import re
 import stat
 from secrets import token_hex
 
+from ..errors import NO_ROOM
 from .filesystem import WINDOWS, FileSystem, directories_above, make_directories, open_file_path
 from .os_file_lock import try_lock
+from .room_on_disk import check_room, no_room_error
 
 _BLOCK_BYTES = 1 << 20
 PART_MARK = "context-persistent-"
@@ -33,6 +35,7 @@ class NewFile:
         with_directories: make missing parent directories, with mode 0700.
         reads_back: compare the content of the file with the written bytes before it gets its name.
         beside_log: whether a log is in the same directory. Then its parent directories need no sync.
+        needed_bytes: the size that the file will have; 0 if it is not known. If it does not fit, nothing is written.
         files: the system calls; tests replace them.
 
     Raises:
@@ -47,6 +50,7 @@ class NewFile:
         with_directories: bool = False,
         reads_back: bool = False,
         beside_log: bool = False,
+        needed_bytes: int = 0,
         files: FileSystem | None = None,
     ) -> None:
         self.path = os.path.abspath(os.path.expanduser(path))
@@ -55,6 +59,8 @@ class NewFile:
         self._with_directories = with_directories
         self._files = files or FileSystem()
         self._beside_log = beside_log
+        self._needed_bytes = needed_bytes
+        self._written_bytes = 0
         self._may_be_unnamed = files is None
         self._is_unnamed = False
         self._fd: int | None = None
@@ -66,6 +72,7 @@ class NewFile:
 
     def __enter__(self) -> NewFile:
         check_free(self.path, replace=self._replace)
+        check_room(self.path, self._needed_bytes)
         directory = os.path.dirname(self.path)
         if self._with_directories and not os.path.isdir(directory):
             make_directories(self._files, directory)
@@ -229,8 +236,18 @@ class NewFile:
 
     def _write(self, content: bytes) -> None:
         assert self._fd is not None  # noqa: S101 - as above
-        if (written := self._files.write(self._fd, content)) != len(content):
-            raise OSError(errno.ENOSPC, no_room(written, len(content)), self.path)
+        try:
+            written = self._files.write(self._fd, content)
+        except OSError as error:
+            if error.errno in NO_ROOM and self._needed_bytes:
+                raise no_room_error(self.path, self._needed_bytes, self._written_bytes) from error
+            raise
+        self._written_bytes += written
+        if written == len(content):
+            return
+        if self._needed_bytes:
+            raise no_room_error(self.path, self._needed_bytes, self._written_bytes)
+        raise OSError(errno.ENOSPC, no_room(written, len(content)), self.path)
 
 
 def no_room(written: int, wanted: int) -> str:

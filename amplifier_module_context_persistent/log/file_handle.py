@@ -173,6 +173,22 @@ class FileHandle:
         start = offset - size if offset > size else 0
         return self._read(start, offset - start) if offset else b""
 
+    def read_file(self, offset: int, size: int) -> bytes:
+        """Read `size` bytes of the file itself from `offset`, which differ from those of an archived log.
+
+        Raises:
+            LogUnreadableError: the system refuses, or the file is shorter.
+        """
+        try:
+            block = b""
+            while len(block) < size and (more := self._read_raw(size - len(block), offset + len(block))):
+                block += more
+        except OSError as error:
+            raise unreadable(error, self.path) from error
+        if len(block) < size:
+            raise LogUnreadableError(errno.EIO, "the file was cut while it was read", self.path)
+        return block
+
     def _read_raw(self, size: int, offset: int) -> bytes:
         return self.files.read(self.descriptor, size, offset)
 

@@ -106,12 +106,13 @@ def taken_error(location: str) -> FileExistsError:
     return FileExistsError(errno.EEXIST, what, shown_location(location))
 
 
-def new_log(location: str, *, reads_back: bool = False) -> NewFile | NewStoredLog:
+def new_log(location: str, *, reads_back: bool = False, needed_bytes: int = 0) -> NewFile | NewStoredLog:
     """Return a new log that appears whole or not at all. In a `with` statement, `write` lines with LF, then `finish`.
 
     Args:
         location: a file's path, or `postgresql://…#NAME`; it must not exist yet.
         reads_back: compare the stored bytes with the written ones before the log appears; a database always does.
+        needed_bytes: the size of the log in bytes, to check the room for a file; 0 if it is not known.
 
     Raises:
         OSError: the log cannot be written, or the location exists already; nothing of the log is left.
@@ -121,4 +122,4 @@ def new_log(location: str, *, reads_back: bool = False) -> NewFile | NewStoredLo
 
         return NewStoredLog(location)
     refuse_other_url(location)
-    return NewFile(location, with_directories=True, reads_back=reads_back)
+    return NewFile(location, with_directories=True, reads_back=reads_back, needed_bytes=needed_bytes)

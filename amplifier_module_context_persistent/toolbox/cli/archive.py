@@ -18,6 +18,7 @@ from ...errors import ContextPersistentError
 from ...log.archive_estimate import ArchiveEstimate
 from ...log.archive_log import LEAST_LOG_BYTES, OPEN, Archived
 from ...log.database_location import stored_name
+from ...log.room_on_disk import free_bytes
 from ...sessions.filters import SessionFilter
 from ...sessions.find_session import SessionFile
 from ...sessions.overview import held_logs, overview_of
@@ -25,6 +26,7 @@ from ...sessions.session_is_open import is_held, is_open
 from ..transfer.archive_session import archive_session, bring_back_session, estimate_session
 from ..transfer.find_host_copies import hosts_files
 from ..transfer.seal_log import LOG_ENDING, seal_log
+from ..transfer.write_host_files import complete_host_files
 from .completion import complete
 from .confirm import ask, check_can_ask
 from .erasing import check_says_which, erasing_options, say_left_by_age
@@ -33,6 +35,7 @@ from .exit_codes import DONE, FINDINGS, UNUSABLE
 from .filter_options import check_no_filter, chosen_sessions, filter_options, split_places
 from .parameters import TimeType, check_place
 from .progress import progress
+from .room_text import room_text
 from .sealed_files import encrypt_to_option, public_keys
 from .session_argument import file_name, last_path, no_catalogue_option, path_of, storage_option, with_their_sub_agents
 from .session_rows import scaled
@@ -219,6 +222,7 @@ def _do(candidate: _Candidate, *, undo: bool) -> None:
     try:
         if undo:
             candidate.done = bring_back_session(path)
+            _complete_host_files(path)
             return
         if stored_name(path) is None and is_held(path):
             candidate.refused = OPEN
@@ -232,10 +236,19 @@ def _do(candidate: _Candidate, *, undo: bool) -> None:
         click.echo(f"{what}: {one_line(path)}: {candidate.refused}", err=True)
 
 
+def _complete_host_files(path: str) -> None:
+    try:
+        complete_host_files(path)
+    except (OSError, ContextPersistentError) as error:
+        click.echo(f"{one_line(path)}: it is back, but without the host's file: {reason_beside(error, path)}", err=True)
+
+
 def _show(candidates: Sequence[_Candidate], todo: Sequence[_Candidate], *, undo: bool) -> None:
     """Print the sessions that are archived, or brought back with `undo`, and those that stay as they are."""
     for candidate in todo:
         line = f"{candidate.session.id}: {_size(candidate.size.file_bytes)}"
+        if undo and candidate.size.log_bytes:
+            line += f", brought back {_size(candidate.size.log_bytes)}"
         if not undo:
             line += f", archived about {_size(candidate.size.archived_bytes)}"
             if candidate.size.frees <= 0:
@@ -244,6 +257,8 @@ def _show(candidates: Sequence[_Candidate], todo: Sequence[_Candidate], *, undo:
     for candidate in candidates:
         if candidate.refused:
             say(f"stays as it is: {candidate.session.path}: {candidate.refused}")
+    if todo and undo:
+        _show_room(todo)
     if todo and not undo:
         size_now = sum(candidate.size.file_bytes for candidate in todo)
         freed = sum(candidate.size.frees for candidate in todo)
@@ -251,6 +266,18 @@ def _show(candidates: Sequence[_Candidate], todo: Sequence[_Candidate], *, undo:
         size_of_hosts = _size_of_hosts_files(candidate.session for candidate in todo)
         if size_of_hosts:
             say(f"The host's files beside the logs stay as they are: {_size(size_of_hosts)}.")
+
+
+def _show_room(todo: Sequence[_Candidate]) -> None:
+    """Print the room that bringing logs back needs on each disk, and the room that is free."""
+    by_disk = dict[int, list[_Candidate]]()
+    for candidate in todo:
+        if isinstance(candidate.session.path, Path):
+            by_disk.setdefault(candidate.session.path.stat().st_dev, []).append(candidate)
+    for candidates in by_disk.values():
+        sizes = [candidate.size for candidate in candidates]
+        needed = sum(size.log_bytes - size.file_bytes for size in sizes) + max(size.file_bytes for size in sizes)
+        say(room_text(needed, free_bytes(candidates[0].session.path)))
 
 
 def _size_of_hosts_files(sessions: Iterable[SessionFile]) -> int:

@@ -15,6 +15,7 @@ import click
 
 from ...clock import utc_now
 from ...errors import LogError
+from ...log.room_on_disk import free_bytes
 from ..maintenance.verify import verify_log
 from ..transfer.backup_sessions import Backup, BackupStep, Done, HeldErased, erase_held, open_backup
 from ..transfer.restore_sessions import Restore
@@ -24,6 +25,7 @@ from .erasing import erasing_options
 from .error_messages import reason, unusable
 from .exit_codes import DONE, FINDINGS
 from .progress import progress, stages
+from .room_text import room_text
 from .session_rows import scaled
 from .terminal import counted, one_line, say
 
@@ -94,7 +96,7 @@ def _back_up(there: Side, *, dry_run: bool, as_json: bool) -> int:
         result = {"dry_run": dry_run, "sessions": [step.to_json() for step in steps], "holds_erased": len(held)}
         click.echo(json.dumps(result))
     else:
-        _show(steps, "backed up", dry_run=dry_run)
+        _show(steps, "backed up", there, dry_run=dry_run)
         if held:
             say(f"The backup still holds what was erased here: {_described(held)}. --erase removes it there too.")
     return FINDINGS if any(step.what is Done.LEFT or step.damage for step in steps) else DONE
@@ -109,12 +111,12 @@ def _restore(there: Side, *, again: bool, dry_run: bool, as_json: bool) -> int:
     if as_json:
         click.echo(json.dumps({"dry_run": dry_run, "sessions": [step.to_json() for step in steps]}))
     else:
-        _show(steps, "restored", dry_run=dry_run)
+        _show(steps, "restored", run.home, dry_run=dry_run)
     return FINDINGS if any(step.what is Done.LEFT for step in steps) else DONE
 
 
-def _show(steps: Sequence[BackupStep], done: str, *, dry_run: bool) -> None:
-    """Print what a backup did; `done` is its verb."""
+def _show(steps: Sequence[BackupStep], done: str, to: Side, *, dry_run: bool) -> None:
+    """Print what a backup did; `done` is its verb, and `to` the side that is written to."""
     for step in steps:
         if step.what is Done.LEFT:
             click.echo(f"LEFT: {one_line(step.source)}: {step.why}", err=True)
@@ -135,6 +137,9 @@ def _show(steps: Sequence[BackupStep], done: str, *, dry_run: bool) -> None:
     size_text = f"{scaled(size, 'kMGT')}B ({new:,} new)"
     say(f"{counted(copied, 'session')} {would}{done}, {size_text}, {same:,} had nothing new.")
     if dry_run:
+        free = free_bytes(to.root) if to.root is not None else None
+        if free is not None and free < size:
+            say(room_text(size, free))
         say("Nothing was done (--dry-run).")
 
 

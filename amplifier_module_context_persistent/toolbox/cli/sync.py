@@ -10,12 +10,14 @@ import json
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import click
 
 from ...clock import utc_now
 from ...log.database_location import parse_location
+from ...log.room_on_disk import free_bytes
 from ...sessions.filters import SessionFilter, matching
 from ...sessions.find_session import SessionFile
 from ...sessions.other_projects import named_projects
@@ -38,6 +40,7 @@ from .error_messages import UnusableError, unreadable, unusable
 from .exit_codes import DONE, FINDINGS
 from .filter_options import filter_options, watched
 from .progress import stages
+from .room_text import room_text
 from .session_argument import no_catalogue_option
 from .session_rows import scaled
 from .terminal import counted, cut, one_line, say
@@ -238,8 +241,21 @@ def _show(erasing: Sequence[ErasingStep], plan: _Plan, there: Side) -> None:
             size = sum(step.new_bytes for step in to_side)
             size_text = f", {scaled(size, 'kMGT')}B" if size else ""
             say(f"To {_name(side)}: {counted(len(to_side), 'session')}{size_text}")
+        if side.root is not None and to_side:
+            _show_room(to_side, side.root, is_home=side.is_home)
         for step in to_side:
             say(f"  {_called(step.session_id, step.source)}: {_what_comes(step, plan.sync)}")
+
+
+def _show_room(steps: Sequence[Step], root: Path, *, is_home: bool) -> None:
+    """Print the room that a directory needs, if an archived copy has to be brought back or the disk is too small."""
+    unpacked = max(step.unpacked_bytes for step in steps)
+    needed = sum(step.new_bytes for step in steps) + unpacked
+    if is_home:  # a host's file with the messages comes beside each new log
+        needed += sum(step.new_bytes for step in steps if step.what is What.COPY)
+    free = free_bytes(root)
+    if unpacked or (free is not None and free < needed):
+        say(f"  {room_text(needed, free)}")
 
 
 def _show_erasing(steps: Sequence[ErasingStep], side: Side) -> None:
@@ -281,7 +297,8 @@ def _what_comes(step: Step, sync: Sync) -> str:
         case What.COPY:
             return f"new, {size}"
         case What.APPEND:
-            return f"{size} more"
+            unpacked = f"; its archived copy is brought back, {scaled(step.unpacked_bytes, 'kMGT')}B"
+            return f"{size} more{unpacked if step.unpacked_bytes else ''}"
         case What.IMPORTED:
             return "imported on both sides; this import takes the place of the other one, which has nothing beyond it"
         case What.FINISH:

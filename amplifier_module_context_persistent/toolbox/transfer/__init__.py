@@ -17,7 +17,7 @@ Where things are done:
   `erased_text_rule`), `erasure_list` (where), `erasure_is_about` (which session), `undone_erasures` (those that a log
   would undo), in imports `import_erasures`, in syncs `sync_erasures`;
 - new records of an original are appended to its copy: `append_to_copy`; comparing two copies: `compare_logs`; a
-  damaged log is not carried: `damaged_log`;
+  damaged log is not carried: `damaged_log`; an archived log is copied as its file: `copy_in_form`;
 - a sync: `sync_sides`, `sync_sessions`; a backup: `backup_sessions`, `restore_sessions`;
 - a sealed file: `sealing`, `seal_log`; a turn hidden from outside: `hide_turn`;
 - files beside a log that we write for the host: `write_host_files`, their lines by `host_transcript_lines`, in a sync

@@ -31,7 +31,7 @@ from ...sessions.raw_records import StoredLog
 from .append_to_copy import append_to_copy
 from .archive_session import archive_like
 from .compare_logs import Relation, compare_logs, why_damaged
-from .copy_log import copy_log
+from .copy_in_form import copy_in_form, size_in_form
 from .damaged_log import damage_in
 from .erased_session_names import names_in
 from .erasure_is_about import concerning
@@ -182,7 +182,7 @@ class Backup:
                 FileSystem().sync_directory(os.path.dirname(step.target))
             with making_session(step.target):
                 if not is_unfinished(step.target):
-                    step.new_bytes = copy_log(step.source, step.target).size_bytes
+                    step.new_bytes = copy_in_form(step.source, step.target)
                 write_host_files(step.target, created=self.now(), origin=step.source, named_only=True)
             archive_like(step.source, step.target)
         except (ContextPersistentError, OSError) as error:
@@ -300,6 +300,5 @@ def _look_at_whole(step: BackupStep) -> None:
     """
     with closing(open_reader(step.source)) as reader:
         reader.follow()
-        described = reader.describe()
-        step.new_bytes = described.size_bytes - described.torn_bytes
+        step.new_bytes = size_in_form(reader, step.target)
         step.damage = damage_in(reader)

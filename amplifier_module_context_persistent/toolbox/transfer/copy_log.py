@@ -299,7 +299,7 @@ def copy_log(
                 size += len(line)
                 digest.update(line)
             return LogCopy(described.location, shown_location(target), size, len(reader.index), digest.hexdigest())
-        with new_log(target, reads_back=True) as new:
+        with new_log(target, reads_back=True, needed_bytes=described.size_bytes) as new:
             for line in lines:
                 size += len(line)
                 digest.update(line)

@@ -17,11 +17,11 @@ from .append_to_copy import append_to_copy
 from .archive_session import archive_like
 from .backup_sessions import BackupStep, Done
 from .compare_logs import Relation, compare_logs, why_damaged
-from .copy_log import copy_log
+from .copy_in_form import copy_in_form, size_in_form
 from .damaged_log import check_sound
 from .erasure_list import lift_in, note_erasures, read_erasures
 from .erasure_record import Erasure
-from .sync_host_files import beside_copy, finish, is_interrupted
+from .sync_host_files import beside_copy, finish, has_transcript, is_interrupted
 from .sync_sessions import pairs_of
 from .sync_sides import Projects, Side
 from .undone_erasures import erasures_of_log, why_refused
@@ -75,11 +75,10 @@ class Restore:
     def _plan_new(self, step: BackupStep, force: Sequence[Erasure]) -> None:
         with closing(open_reader(step.source)) as reader:
             reader.follow()
-            described = reader.describe()
             undone = erasures_of_log(reader, step.source, force)
             if not undone or self.again:
                 check_sound(reader)
-        step.new_bytes = described.size_bytes - described.torn_bytes
+            step.new_bytes = size_in_form(reader, step.target)
         if undone and self.again:
             self._lifted += undone
         elif undone:
@@ -109,8 +108,9 @@ class Restore:
             if step.what is Done.NEW:
                 with making_session(step.target):
                     if not is_unfinished(step.target):
-                        copy_log(step.source, step.target, only_sound=True)
-                    write_host_files(step.target, created=self.now(), origin=step.source)
+                        copy_in_form(step.source, step.target, only_sound=True)
+                    named_only = not has_transcript(step.target, is_home=True)
+                    write_host_files(step.target, created=self.now(), origin=step.source, named_only=named_only)
             elif is_interrupted(step.target) and not step.new_bytes:
                 finish(step.target)
             else:

@@ -15,8 +15,10 @@ from pathlib import Path
 from ...errors import LogFailedError
 from ..maintenance.note_beside_log import MAKING, SYNCING, WrittenFiles
 from .append_to_copy import SyncError
+from .archive_session import is_archived_session
 from .write_host_files import (
     clear_up,
+    has_own_metadata_only,
     is_hosts_log,
     is_unfinished,
     own_transcript,
@@ -37,9 +39,19 @@ def beside_copy(log: str, origin: str, *, is_home: bool, now: Callable[[], str])
         is_home: whether the copy is in a directory whose sessions a host lists.
         now: gives ISO 8601 timestamps.
     """
-    if not is_home or is_unfinished(log):
-        return host_files_made(log, origin, named_only=not is_home, now=now)
+    if not is_home or is_unfinished(log) or has_own_metadata_only(log):
+        named_only = not is_home or is_archived_session(origin)  # the copy gets the form of its origin
+        return host_files_made(log, origin, named_only=named_only, now=now)
     return files_in_step(log, now=now)
+
+
+def has_transcript(log: str, *, is_home: bool) -> bool:
+    """Return whether a new copy of a log gets a `transcript.jsonl`: in a home, unless the copy is archived.
+
+    The host's second copy of the messages would be several times larger than an archive. It is made when the log is
+    brought back (`complete_host_files`), or by the host when the session goes on.
+    """
+    return is_home and not is_archived_session(log)
 
 
 @contextmanager

@@ -23,21 +23,22 @@ from ...catalogue.catalogue_file import CatalogueError
 from ...errors import ContextPersistentError, reason_of
 from ...log.contract import ReadableLog
 from ...log.database_location import shown_location, stored_name
+from ...log.file_handle import size_of_log
 from ...log.open_reader import open_reader
 from ...paths import why_linked
 from ...sessions.find_session import SessionFile
 from ...sessions.session_is_open import is_open
 from .append_to_copy import OPEN, append_to_copy
-from .archive_session import archive_like
+from .archive_session import archive_like, is_archived_session
 from .compare_logs import Parting, Relation, compare_logs, why_damaged
-from .copy_log import copy_log
+from .copy_in_form import copy_in_form, size_in_form
 from .damaged_log import check_sound
 from .erasure_record import SESSION, ErasedError, Erasure
 from .find_host_copies import backups
 from .fork_whole import fork_id, fork_whole, is_fork_of
 from .purge_session import remove_left
 from .replace_copy import replace_copy
-from .sync_host_files import beside_copy, finish, is_interrupted
+from .sync_host_files import beside_copy, finish, has_transcript, is_interrupted
 from .sync_sides import Projects, Side
 from .undone_erasures import erasures_of_log
 from .write_host_files import is_unfinished, making_session, write_host_files
@@ -113,6 +114,8 @@ class Step:
     to: Side | None = None
     """The side that is written to; None if neither is."""
     new_bytes: int = 0
+    unpacked_bytes: int = 0
+    """The size of the target's log if it is archived and has to be brought back; else 0."""
     parting: Parting | None = None
     fork: str = ""
     """The id of the fork that keeps one of the two histories of a parted session; else empty."""
@@ -200,6 +203,8 @@ class Sync:
             why = why_linked(step.target) or (OPEN if is_open(step.target) else "")
             if why:
                 return Step(pair.session_id, What.LEFT, parting=step.parting, why=why)
+            if step.what is What.APPEND and is_archived_session(step.target):
+                step.unpacked_bytes = size_of_log(step.target) + step.new_bytes
         return step
 
     def carry_out(self, step: Step) -> None:
@@ -238,8 +243,7 @@ class Sync:
             if undone:
                 raise HoldsErasedError([HeldErased(session, side, undone)])
             check_sound(reader)
-            described = reader.describe()
-            step.new_bytes = described.size_bytes - described.torn_bytes
+            step.new_bytes = size_in_form(reader, step.target)
         return step
 
     def _check_undo_nothing(self, *copies: tuple[SessionFile, Side]) -> None:
@@ -341,8 +345,9 @@ class Sync:
     def _copy(self, source: str, target: str, to: Side) -> None:
         with making_session(target):
             if not is_unfinished(target):
-                copy_log(source, target, only_sound=True)
-            write_host_files(target, created=self.now(), origin=source, named_only=not to.is_home)
+                copy_in_form(source, target, only_sound=True)
+            named_only = not has_transcript(target, is_home=to.is_home)
+            write_host_files(target, created=self.now(), origin=source, named_only=named_only)
 
 
 def _why_replaced(relation: Relation) -> What:

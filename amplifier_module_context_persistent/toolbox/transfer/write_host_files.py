@@ -47,6 +47,8 @@ TRANSCRIPT_NAME = "transcript.jsonl"
 FORK_MARK = " (fork)"
 HOSTS_NAMES = (TRANSCRIPT_NAME, METADATA_NAME)
 """The names of the files that we may write for the host."""
+_HOSTS_PROJECTS = (".amplifier", "projects")
+"""The directories below a home that contain the projects; a session is in `PROJECT/sessions/ID` below them."""
 BACKUP_MARK = ".bak-context-persistent-"
 """Part of the name of each backup copy that a rewind makes of a host's file."""
 _OWN_KEYS = frozenset(
@@ -220,7 +222,7 @@ def update_host_files(
     """
     target = Path(log).with_name(TRANSCRIPT_NAME)
     has_transcript = target.is_file() and not target.is_symlink()
-    if not is_hosts_log(log) or not (has_transcript or _has_own_metadata(log)):
+    if not is_hosts_log(log) or not (has_transcript or has_own_metadata_only(log)):
         _finish(log, REWINDING)
         return [], ""
     with keep_closed(os.fspath(log)) as is_closed:
@@ -238,7 +240,27 @@ def update_host_files(
     return [], because
 
 
-def _has_own_metadata(log: str | Path) -> bool:
+def complete_host_files(log: str | Path) -> list[str]:
+    """Write the `transcript.jsonl` of a session of a home that came archived, after its log was brought back.
+
+    Returns:
+        The path of the new file; nothing if the host's files are not ours, are complete, or belong to no home.
+
+    Raises:
+        OSError: the file cannot be written.
+    """
+    place = Path(os.path.abspath(log)).parent
+    if not is_hosts_log(log) or place.parts[-5:-3] != _HOSTS_PROJECTS or not has_own_metadata_only(log):
+        return []
+    clear_up(log)
+    target = place / TRANSCRIPT_NAME
+    with Transcript(log) as transcript:
+        reader = transcript.reader
+        _write_own(WrittenFiles.beside(log), target, transcript_lines(reader, as_hosts_see(reader)))
+    return [os.fspath(target)]
+
+
+def has_own_metadata_only(log: str | Path) -> bool:
     """Return whether the only file for the host beside a log is a `metadata.json` that we wrote."""
     metadata = Path(log).with_name(METADATA_NAME)
     if os.path.lexists(metadata.with_name(TRANSCRIPT_NAME)) or metadata.is_symlink():

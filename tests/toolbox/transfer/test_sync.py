@@ -499,3 +499,38 @@ def test_a_damaged_history_is_not_kept_as_a_sound_session(laptop: Home, desktop:
     told = desktop.run("sync", stick, "--keep", "both", "--yes", code=1).output
     assert "the log is damaged" in told
     assert files_below(stick) == before
+
+
+def test_an_archived_session_comes_without_a_second_copy_of_its_messages(
+    laptop: Home, desktop: Home, stick: Path, tmp_path: Path
+) -> None:
+    """By a sync or a restore; the host's file is made when the log is brought back, or is the host's."""
+    laptop.says("talk", "one", "word " * 10_000)
+    laptop.run("archive", "talk", "--yes")
+    carry(stick, laptop, desktop)
+    kept, restored = tmp_path / "kept", Home(tmp_path / "restored", "name")
+    kept.mkdir()
+    laptop.run("backup", kept)
+    restored.run("backup", kept, "--restore")
+    for home in (desktop, restored):
+        transcript = home.log("talk").with_name("transcript.jsonl")
+        assert home.log("talk").with_name("metadata.json").exists()
+        assert not transcript.exists()
+        home.run("archive", "--undo", "talk", "--yes")
+        assert len(transcript.read_bytes().splitlines()) == 4
+    stored = next(stick.rglob(LOG_NAME))
+    laptop.run("archive", "--undo", stored, "--yes")
+    assert not is_archived(stored)
+    assert not stored.with_name("transcript.jsonl").exists()
+
+
+def test_a_session_that_went_on_after_it_came_archived_gets_the_hosts_file(
+    laptop: Home, desktop: Home, stick: Path
+) -> None:
+    laptop.says("talk", "one", "word " * 10_000)
+    laptop.run("archive", "talk", "--yes")
+    carry(stick, laptop, desktop)
+    laptop.says("talk", "two")
+    carry(stick, laptop, desktop)
+    transcript = desktop.log("talk").with_name("transcript.jsonl")
+    assert len(transcript.read_bytes().splitlines()) == 6

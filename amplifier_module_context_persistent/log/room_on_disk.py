@@ -1,0 +1,51 @@
+"""The room on a disk: compared before a large file is written, and named in the error if it is too small.
+
+A disk that fills up would make the appends of other sessions fail. So nothing is begun that cannot fit.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+
+
+def free_bytes(path: str | os.PathLike[str]) -> int | None:
+    """Return the bytes that this user may still write on the disk of a path; None if the system does not tell.
+
+    The path need not exist; then the nearest directory above it counts.
+    """
+    place = os.path.abspath(path)
+    while not os.path.exists(place) and place != os.path.dirname(place):
+        place = os.path.dirname(place)
+    try:
+        return shutil.disk_usage(place).free
+    except OSError:
+        return None
+
+
+def no_room_error(path: str, needed_bytes: int, written_bytes: int = 0) -> OSError:
+    """Return the error for a file that does not fit on its disk.
+
+    Args:
+        path: the path of the file.
+        needed_bytes: the size that it should have.
+        written_bytes: the bytes of it that were written, and are free again when it is removed.
+    """
+    free = free_bytes(path)
+    if free is not None:
+        free += written_bytes
+    free_text = "the disk has no room for them" if free is None else f"{free:,} are free on the disk"
+    reason = f"the new file needs {needed_bytes:,} bytes, and {free_text}; make room, and try again"
+    return OSError(errno.ENOSPC, reason, path)
+
+
+def check_room(path: str, needed_bytes: int) -> None:
+    """Check that a file fits on its disk. Other files may still take the room before it is written.
+
+    Raises:
+        OSError: it does not fit.
+    """
+    free = free_bytes(path) if needed_bytes else None
+    if free is not None and free < needed_bytes:
+        raise no_room_error(path, needed_bytes)

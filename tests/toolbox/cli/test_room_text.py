@@ -1,0 +1,99 @@
+"""A command says how much room it needs before it writes, and in the error."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from amplifier_module_context_persistent.errors import AppendError
+from amplifier_module_context_persistent.log.archive_log import archive_log
+from amplifier_module_context_persistent.log.file_handle import is_archived
+from amplifier_module_context_persistent.log.file_log import FileLog
+from amplifier_module_context_persistent.paths import LOG_NAME
+from tests.support.archives import content_of_log
+from tests.support.commands import run, shows
+from tests.support.logs import body
+from tests.support.messages import user
+from tests.support.sessions_of_a_home import log_of, write
+from tests.support.small_disk import free_on_disks
+from tests.support.two_homes import Home, carry
+
+TEXT = "word " * 20_000
+"""100 kB that compress well."""
+
+
+@pytest.fixture
+def archived(project: None) -> Path:
+    """An archived session."""
+    path = write(log_of("one"), [user(TEXT), {"role": "assistant", "content": "Thank you."}])
+    path.chmod(0o600)
+    archive_log(str(path))
+    return path
+
+
+def test_bringing_a_log_back_says_the_room_first(archived: Path) -> None:
+    with free_on_disks(2_000_000_000):
+        shows(run("archive", "--undo", "one", "--dry-run").output, "needs up to 100kB of room; 2.0GB are free.")
+    with free_on_disks(50_000):
+        shows(run("archive", "--undo", "one", "--dry-run").output, "NOT ENOUGH ROOM. This needs up to 100kB")
+        told = run("archive", "--undo", "one", "--yes", code=2).output
+    assert "the new file needs 100,2" in told
+    assert "and 50,000 are free on the disk" in told
+    assert is_archived(archived)
+
+
+def test_a_session_that_cannot_go_on_says_the_room(archived: Path) -> None:
+    """The archive is what it was."""
+    before = archived.read_bytes()
+    is_refused = pytest.raises(AppendError, match="and 50,000 are free on the disk")
+    with free_on_disks(50_000), closing(FileLog(archived)) as log, is_refused:
+        log.append([lambda _: [body(1)]])
+    assert archived.read_bytes() == before
+
+
+def test_a_sync_says_the_room_that_an_archived_copy_needs(tmp_path: Path) -> None:
+    """The copy of an archived session needs no more than the archive; one that grows is brought back first."""
+    laptop = Home(tmp_path / "laptop", "name")
+    stick = tmp_path / "stick"
+    stick.mkdir()
+    laptop.says("talk", TEXT)
+    laptop.run("archive", "talk", "--yes")
+    with free_on_disks(50_000):
+        carry(stick, laptop)
+    copy = next(stick.rglob(LOG_NAME))
+    assert copy.read_bytes() == laptop.log("talk").read_bytes()
+    laptop.says("talk", "more")
+    with free_on_disks(50_000):
+        told = laptop.run("sync", stick, "--dry-run").output
+        assert "its archived copy is brought back, 201kB" in told
+        assert "NOT ENOUGH ROOM" in told
+        assert "50,000 are free on the disk" in laptop.run("sync", stick, code=1).output
+    assert is_archived(copy)
+    carry(stick, laptop)
+    assert content_of_log(copy) == laptop.log("talk").read_bytes()
+
+
+def test_a_session_that_does_not_fit_is_named_and_the_others_are_copied(tmp_path: Path) -> None:
+    laptop = Home(tmp_path / "laptop", "name")
+    stick = tmp_path / "stick"
+    stick.mkdir()
+    laptop.says("long", TEXT)
+    laptop.says("short", "one")
+    with free_on_disks(50_000):
+        assert "NOT ENOUGH ROOM" in laptop.run("sync", stick, "--dry-run").output
+        told = laptop.run("sync", stick, code=1).output
+    assert "LEFT: long: " in told
+    assert "50,000 are free on the disk" in told
+    assert [path.parent.name for path in stick.rglob(LOG_NAME)] == ["short"]
+
+
+def test_a_backup_says_the_room(tmp_path: Path) -> None:
+    laptop = Home(tmp_path / "laptop", "name")
+    kept = tmp_path / "kept"
+    kept.mkdir()
+    laptop.says("long", TEXT)
+    with free_on_disks(50_000):
+        assert "NOT ENOUGH ROOM" in laptop.run("backup", kept, "--dry-run").output
+        assert "50,000 are free on the disk" in laptop.run("backup", kept, code=1).output
