@@ -8,7 +8,7 @@ from __future__ import annotations
 from contextlib import closing
 
 from ...log.atomic_file import NewFile
-from ...log.base import ReadableLog
+from ...log.contract import ReadableLog
 from ...log.database_location import stored_name
 from ...log.file_handle import FileHandle, is_archived
 from ...log.open_reader import file_reader

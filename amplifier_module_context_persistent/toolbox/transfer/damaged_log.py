@@ -9,7 +9,7 @@ from __future__ import annotations
 import shlex
 
 from ...errors import ContextPersistentError
-from ...log.base import ReadableLog, damaged_frames
+from ...log.contract import ReadableLog, damaged_frames
 from ...log.database_location import shown_location
 from ...log.open_reader import file_reader
 
