@@ -25,7 +25,16 @@ from .index import ASSISTANT, DAMAGED, ID_MODULUS, LIVE, ROLE_CODES, UNCHAINED, 
 from .index_builder import IndexBuilder
 from .message_columns import Row
 from .record_limits import MAX_RECORD_BYTES, SEAL_BYTES
-from .record_line import CONTROL_HEAD, ID_KEY, TRUE_BEFORE_ID, decode, has_misplaced_crc, member_of, message_id_of
+from .record_line import (
+    CONTROL_HEAD,
+    ID_KEY,
+    TRUE_BEFORE_ID,
+    Message,
+    decode,
+    has_misplaced_crc,
+    member_of,
+    message_id_of,
+)
 from .reset_record import is_intact
 from .salvage import ROLE_HEAD, has_role, whole_records
 
@@ -418,6 +427,10 @@ class Scanner:
         doubtful = bool(flags & DAMAGED) or (bool(flags & UNCHAINED) and self._chain.begun)
         message_id = message_id_of(value, line, builder.place.offset)
         builder.message(value, message_id, flags, member_of(line), doubtful=doubtful)
+        self.note_message(value, message_id, line)
+
+    def note_message(self, message: Message, message_id: str, line: bytes) -> None:
+        """Called with each message that is parsed and indexed, its id and its line (without LF); does nothing."""
 
 
 def whole_lines(block: bytes) -> list[bytes]:

@@ -118,7 +118,8 @@ class MessageCopier:
     def __init__(
         self, rename: Callable[[str], str], refused: dict[int, str], why_not: Callable[[Message], str] = lambda _: ""
     ) -> None:
-        self._rename, self._refused, self._why_not = rename, refused, why_not
+        self._rename, self._why_not = rename, why_not
+        self.refused = refused
         self._taken = set[int]()
         """Hashes of the ids of earlier messages."""
 
@@ -134,7 +135,7 @@ class MessageCopier:
         """
         reason = self._why_not(message)
         if reason:
-            self._refused[ordinal] = reason
+            self.refused[ordinal] = reason
             return None
         own = self._rename(given) if hashed in self._taken else given
         self._taken.add(hashed)
@@ -145,7 +146,7 @@ class MessageCopier:
             body = encode_message(message, message_id=own, timestamp=None)
             check_size(len(body))
         except RecordError as reason_given:
-            self._refused[ordinal] = str(reason_given)
+            self.refused[ordinal] = str(reason_given)
             return None
         timed, named = bool(timestamp_of(message)), given_id(message) is not None
         renamed = given if own != given else None

@@ -13,7 +13,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from functools import partial
 from itertools import count, islice
+from typing import cast
 from uuid import NAMESPACE_URL, uuid5
 
 from ...errors import ConfigError
@@ -28,7 +30,8 @@ from ...paths import check_session_id, session_id_of
 from ...sessions.find_session import sessions_of_id
 from ...sessions.transcript import naming_header
 from .compare_logs import Relation, compare_read, log_id_of
-from .copy_log import append_all, carry, copy_log, refused_messages, torn_tail, unread_lines
+from .copy_log import MessageCopier, append_all, copy_log, refused_messages, torn_tail, unread_lines
+from .copying_scanner import CopyingScanner
 from .drafts import ImportConflictError
 from .earlier_import import open_earlier
 from .erasure_list import erasures, lift
@@ -239,26 +242,29 @@ def read_messages(
         most: the number of messages to import, from the first one on.
         why_not: the reason why later messages are lost.
     """
-    with closing(LogReader(source.plain_path)) as reader:
-        reader.follow()
-        yield start or SessionStart()
-        yield from _copied(reader, account, range(len(reader.index))[:most], why_not)
-        _note_others(account, reader, account.not_conversational, "blank line")
-        damage = reader.index.damage
-        account.notes = [LostLine(one.line, one.offset, one.detail) for one in damage if one.kind in _NOTED]
-
-
-def _copied(reader: LogReader, account: Account, ordinals: range, why_not: str) -> Iterator[Event]:
-    """Yield the events of a log's messages, and note in the account what cannot be copied."""
-    refused: dict[int, str] = dict.fromkeys(range(len(ordinals), len(reader.index)), why_not)
     numbers = count(2)
 
     def renamed(message_id: str) -> str:
         return f"{message_id}.{next(numbers)}"
 
-    for event in carry(reader, ordinals, rename=renamed, refused=refused, why_not=_why_no_message):
-        account.map(event.role)
-        yield event
+    copier = MessageCopier(renamed, {}, _why_no_message)
+    new_scanner = partial(CopyingScanner, copier=copier, aside=source.aside, most=most)
+    with closing(LogReader(source.plain_path, new_scanner=new_scanner)) as reader:
+        reader.follow()
+        yield start or SessionStart()
+        for event in cast("CopyingScanner", reader.scanner).copies():
+            account.map(event.role)
+            yield event
+        if most is not None:
+            copier.refused |= dict.fromkeys(range(most, len(reader.index)), why_not)
+        _note_losses(account, reader, copier.refused)
+        _note_others(account, reader, account.not_conversational, "blank line")
+        damage = reader.index.damage
+        account.notes = [LostLine(one.line, one.offset, one.detail) for one in damage if one.kind in _NOTED]
+
+
+def _note_losses(account: Account, reader: LogReader, refused: dict[int, str]) -> None:
+    """Note the messages that cannot be copied, the lines that cannot be read, and a torn tail."""
     losses = [*refused_messages(reader, refused), *unread_lines(reader), *torn_tail(reader)]
     for loss in sorted(losses, key=lambda loss: loss.offset or 0):
         account.lose(loss.line, loss.reason, loss.offset)
