@@ -6,16 +6,18 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from .layout import Layout, layout_of
-from .rows import COLUMNS, TOUCHING, Head, Row, level_of
+from .rows import COLUMNS, TOUCHING, Head, Row, level_of, place_of_row
 
 if TYPE_CHECKING:
     import psycopg
 
-_FORMATS = (0,) * 12 + (1,)  # numbers are sent as text, the line as bytes
+_FORMATS = (0,) * 12 + (1, 0)  # numbers and the place are sent as text, the line as bytes
 
 
 @cache
-def statement_for(schema: str, layout: Layout, *, durable: bool, waits: bool, touches: bool) -> bytes:
+def statement_for(
+    schema: str, layout: Layout, *, durable: bool, waits: bool, touches: bool, has_place: bool, by_place: bool
+) -> bytes:
     """Return the SQL statement that appends one line.
 
     Args:
@@ -25,6 +27,8 @@ def statement_for(schema: str, layout: Layout, *, durable: bool, waits: bool, to
         waits: whether the server's own setting makes it wait for its disk. Then the statement only checks the setting,
             which saves the server a tenth of the work. If the setting was changed, the statement stores nothing.
         touches: whether to update the column `touched`, as `rows.append` does.
+        has_place: whether the server says at which place the log's row is.
+        by_place: whether the statement finds the log's row by its place, which is its parameter $14.
     """
     sets_level = f"from ({level_of(durable=durable)}) as level"
     checks_level = ""
@@ -32,6 +36,8 @@ def statement_for(schema: str, layout: Layout, *, durable: bool, waits: bool, to
         sets_level = ""
         checks_level = " and pg_catalog.current_setting('synchronous_commit') <> 'off'"
     touching = TOUCHING if touches else ""
+    at_place = " and log.ctid = $14::tid" if by_place else ""
+    place = place_of_row(has_place=has_place)
     return f"""
         with advanced as (
             update {schema}.log as log
@@ -39,20 +45,22 @@ def statement_for(schema: str, layout: Layout, *, durable: bool, waits: bool, to
                    changed = pg_catalog.now(){touching}
               {sets_level}
              where log.log_id = $1::{layout.id_type} and log.head = $2::bigint and log.crc = $3::bigint
-               and log.generation = $4::bigint{checks_level}
-            returning log.log_id, log.generation
+               and log.generation = $4::bigint{checks_level}{at_place}
+            returning log.log_id, log.generation, {place} as place
+        ), added as (
+            insert into {schema}.record ({layout.key_columns}, {COLUMNS})
+            select {layout.key_columns}, $2::bigint, $5::bigint, $8::smallint, $7::bigint, $9::smallint, $10::smallint,
+                   $11::bigint, $12::bigint, $13::bytea
+              from advanced
         )
-        insert into {schema}.record ({layout.key_columns}, {COLUMNS})
-        select {layout.key_columns}, $2::bigint, $5::bigint, $8::smallint, $7::bigint, $9::smallint, $10::smallint,
-               $11::bigint, $12::bigint, $13::bytea
-          from advanced
+        select place from advanced
     """.encode()
 
 
 def append_one_row(
     connection: psycopg.Connection[Any], schema: str, known: Head, row: Row, *, durable: bool, touches: bool
-) -> bool:
-    """Append a line if the log still is as the caller knows it, and return whether the line was stored.
+) -> Head | None:
+    """Append a line if the log still is as the caller knows it, and return its row after that; None if it is not.
 
     With `durable`, the line is also not stored if the server's setting has changed meanwhile so that the server does
     not wait for its disk (`connection.waits` is outdated). The caller then tries again with the log's row locked;
@@ -82,7 +90,20 @@ def append_one_row(
         b"%d" % (columns.length - 1),
         row.line,
     ]
+    by_place = bool(known.place)
+    if by_place:
+        values.append(known.place.encode())
     waits: bool = connection.waits  # type: ignore[attr-defined]  # of DeadlineConnection
-    statement = statement_for(schema, layout_of(connection), durable=durable, waits=waits, touches=touches)
-    name_of_statement = b"append %d%d%d" % (durable, waits, touches)  # one name for each combination
-    return bool(connection.run(name_of_statement, statement, values, _FORMATS))  # type: ignore[attr-defined]  # likewise
+    has_place: bool = connection.has_places  # type: ignore[attr-defined]  # likewise
+    statement = statement_for(
+        schema,
+        layout_of(connection),
+        durable=durable,
+        waits=waits,
+        touches=touches,
+        has_place=has_place,
+        by_place=by_place,
+    )
+    name = b"append %d%d%d%d%d" % (durable, waits, touches, has_place, by_place)  # one for each combination
+    place = connection.run(name, statement, values, _FORMATS[: len(values)])  # type: ignore[attr-defined]  # likewise
+    return None if place is None else known.after([row], place.decode())

@@ -52,7 +52,7 @@ class PreparedStatements:
     sent_unprepared = b""
     """The name of the statement that `run` sent last without preparing it."""
 
-    def run(self, name: bytes, statement: bytes, values: Sequence[bytes], formats: Sequence[int]) -> int:
+    def run(self, name: bytes, statement: bytes, values: Sequence[bytes], formats: Sequence[int]) -> bytes | None:
         """Run a statement without a cursor, because a cursor needs more time than all other client work of an append.
 
         The statement is prepared when the same statement is sent twice in a row. A cursor would check each value
@@ -66,7 +66,7 @@ class PreparedStatements:
             formats: the format of each value, in libpq's numbers (0 text, 1 binary).
 
         Returns:
-            The number of changed rows.
+            The first value of the first row that the statement returns; None if it returns no row.
 
         Raises:
             psycopg.Error, TimeoutError: as for a cursor.
@@ -78,18 +78,19 @@ class PreparedStatements:
                 if not is_second_time or not may_prepare:
                     self.sent_unprepared = name
                     self.pgconn.send_query_params(statement, values, param_formats=formats)
-                    return self._changed_rows()
+                    return self._first_value()
                 self.pgconn.send_prepare(name, statement)
-                self._changed_rows()
+                self._first_value()
                 self.prepared |= {name}
             self.pgconn.send_query_prepared(name, values, formats)
-            return self._changed_rows()
+            return self._first_value()
 
-    def _changed_rows(self) -> int:
+    def _first_value(self) -> bytes | None:
         result = self.wait(self.driver.generators.execute(self.pgconn))[-1]
-        if result.status != self.driver.pq.ExecStatus.COMMAND_OK:
+        status = self.driver.pq.ExecStatus
+        if result.status not in (status.COMMAND_OK, status.TUPLES_OK):
             raise self.driver.errors.error_from_result(result)
-        return result.command_tuples or 0
+        return result.get_value(0, 0) if result.ntuples else None
 
 
 def connection_class(psycopg: Any) -> Any:
@@ -117,6 +118,8 @@ def connection_class(psycopg: Any) -> Any:
         """Whether the server's own setting made it wait for its disk when this was last checked."""
         touches = False
         """Whether appends update the column `touched` (`migration_steps.TOUCHED`)."""
+        has_places = False
+        """Whether the server tells at which place in its table a row is (`rows.Head.place`)."""
         is_unreplicated = False
         """Whether the server gave up waiting for a replica, so that a commit is on its own disk only."""
 

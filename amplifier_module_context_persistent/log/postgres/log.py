@@ -23,7 +23,7 @@ import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from ...errors import AppendError, LogFailedError
@@ -58,11 +58,13 @@ class _SentRows:
         after: the log's row before these lines.
         rows: the lines.
         outcomes: the outcomes of their callers, valid once the lines are stored.
+        place: the place of the log's row after the lines were stored (`Head.place`); "" if it is unknown.
     """
 
     after: Head
     rows: list[Row]
     outcomes: list[Outcome]
+    place: str = ""
 
 
 class PostgresLog(PostgresReader):
@@ -179,9 +181,10 @@ class PostgresLog(PostgresReader):
         scanner = Scanner(self.max_record_bytes)
         new = [row_of(line, scanner) for line in lines]
         self.lost_messages += messages
-        if new and rows.append(connection, schema, begun, new, durable=self._durable):
+        restored = rows.append(connection, schema, begun, new, durable=self._durable) if new else None
+        if restored is not None:
             self.restored_messages += messages
-            self.head = begun.after(new)
+            self.head = restored
         else:
             self._forget()
         logger.error(
@@ -274,18 +277,21 @@ class PostgresLog(PostgresReader):
             self.take_in(connection)
             part = prepare_part(batch, self.index, self.max_record_bytes)
         known = self._known()
+        if lock:
+            known = replace(known, place="")  # nobody else can move the row now, so no hint is needed
         new = self._rows_of(part.bodies)
         sent = _SentRows(known, new, part.outcomes)
         if not new:
             return sent
         self._sent = sent
-        if self._store(connection, sent):
-            return sent
-        self._sent = None
-        return None
+        stored = self._store(connection, sent)
+        if stored is None:
+            self._sent = None
+            return None
+        return replace(sent, place=stored.place)
 
-    def _store(self, connection: psycopg.Connection[Any], sent: _SentRows) -> bool:
-        """Append rows on the server. Return False if the log has changed since it was read; then nothing is stored."""
+    def _store(self, connection: psycopg.Connection[Any], sent: _SentRows) -> Head | None:
+        """Append rows on the server, and return the log's row. None if the log has changed; then nothing is stored."""
         schema = self.location.schema
         durable = self._durable
         touches = connection.touches  # type: ignore[attr-defined]  # of DeadlineConnection
@@ -348,7 +354,7 @@ class PostgresLog(PostgresReader):
             logger.warning("%s: the append that ended without an answer %s", self.shown, became)
             self._unresolved = None
         if sent.rows and self._lines_known == sent.after.head:
-            self._take_stored(sent.rows)
+            self._take_stored(sent.rows, sent.place)
         self._sent = None
 
     def _after_failure(self, error: ServerError, end: float) -> None:

@@ -209,8 +209,9 @@ class PostgresReader:
             return
         self._timeline = connection.timeline  # type: ignore[attr-defined]  # of DeadlineConnection
         self.stored.follow(head)
-        if head == self.head:
-            return  # the checksum in the row covers all lines
+        if head == self.head:  # the checksum in the row covers all lines
+            self.head = head  # at another place perhaps
+            return
         was_purged = read_before is not None and read_before.key != head.key
         self._read_new(connection, head, was_purged=was_purged)
 
@@ -267,19 +268,22 @@ class PostgresReader:
         self._on_read(sum(row.length for row in columns))
         return True
 
-    def _take_stored(self, new: Sequence[Row]) -> None:
-        """Add rows to the index that this process has just stored after the last known row."""
+    def _take_stored(self, new: Sequence[Row], place: str) -> None:
+        """Add rows to the index that this process has just stored after the last known row.
+
+        `place` is the place of the log's row after that (`Head.place`).
+        """
         columns = [row.columns for row in new]
         if len(new) == 1:
             row = new[0]
             self.bytes.keep({self._lines_known: row.line})
             self.bytes.starts.append(self.scanner.offset)
             self.scanner.take_sealed(row.line + b"\n", row.columns.crc)
-            self.head = self._known().after(new)
+            self.head = self._known().after(new, place)
             return
         self.bytes.keep({number: row.line for number, row in enumerate(new, self._lines_known)})
         self._take_rows(columns, {place: new[place].line for place in lines_to_read(columns)})
-        self.head = self._known().after(new)
+        self.head = self._known().after(new, place)
 
     def _take_rows(self, columns: Sequence[Columns], lines: Mapping[int, bytes]) -> None:
         """Add the next rows of the log to the index. `lines` has the lines of some rows, by position in `columns`."""

@@ -11,7 +11,7 @@ A statement does not depend on earlier ones, so it may run on any connection of 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..record_line import MARK
@@ -104,17 +104,30 @@ class Head:
     generation: int
     archived: int = 0
     """The number of lines in frames, counted from the first line."""
+    place: str = field(default="", compare=False)
+    """The place of this version of the row in its table (`ctid`); "" if it is unknown. See `place_of_row`."""
 
     @property
     def key(self) -> LogKey:
         """The key of the log's rows."""
         return LogKey(self.log_id, self.generation)
 
-    def after(self, new: Sequence[Row]) -> Head:
-        """Return the log's row after these rows are appended."""
+    def after(self, new: Sequence[Row], place: str = "") -> Head:
+        """Return the log's row after these rows are appended, and the row is at this place."""
         last = new[-1]
         end = last.at + last.columns.length
-        return Head(self.log_id, self.head + len(new), end, last.columns.crc, self.generation, self.archived)
+        return Head(self.log_id, self.head + len(new), end, last.columns.crc, self.generation, self.archived, place)
+
+
+def place_of_row(*, has_place: bool) -> str:
+    """Return the SQL expression for the place of a log's row in its table (`Head.place`), as text.
+
+    Each append writes a new version of the row. While another transaction is open for long, the server keeps the old
+    versions, and looks at all of them if it finds the row by the log's id. So an append also names the place at which
+    the last append put the row. The place is only a hint: an append that does not find the row there stores nothing,
+    and the log's row is then found by the id.
+    """
+    return "log.ctid::text" if has_place else "''"
 
 
 def begin(connection: Connection, *, limit_s: float, idle_s: float = 0.0) -> None:
@@ -145,9 +158,11 @@ def read_head(connection: Connection, schema: str, name: str, *, lock: bool = Fa
     layout = layout_of(connection)
     has_archive = connection.has(ARCHIVE)  # type: ignore[attr-defined]  # of DeadlineConnection
     archived = "archived" if has_archive else "0"
+    place = place_of_row(has_place=connection.has_places)  # type: ignore[attr-defined]  # likewise
     for_update = " for update" if lock else ""
     statement = f"""
-        select {layout.id_from("log_id")}, head, size, crc, generation, {archived} from {schema}.log
+        select {layout.id_from("log_id")}, head, size, crc, generation, {archived}, {place}
+          from {schema}.log
          where {layout.name_column} = %s{for_update}
     """
     row = connection.execute(statement.encode(), [layout.key_of(name)]).fetchone()
@@ -264,8 +279,8 @@ def insert(connection: Connection, schema: str, key: LogKey, start: int, rows: S
 
 def append(
     connection: Connection, schema: str, known: Head, rows: Sequence[Row], *, durable: bool, touches: bool = False
-) -> bool:
-    """Append lines if the log still is as the caller knows it, and return whether they were stored.
+) -> Head | None:
+    """Append lines if the log still is as the caller knows it, and return its row after that; None if it is not.
 
     Args:
         connection: the connection; in autocommit mode the statement is its own transaction.
@@ -279,6 +294,8 @@ def append(
     values = _values_of(rows)
     columns = layout_of(connection).key_columns
     touching = TOUCHING if touches else ""
+    at_place = " and log.ctid = %(place)s::tid" if known.place else ""
+    place = place_of_row(has_place=connection.has_places)  # type: ignore[attr-defined]  # of DeadlineConnection
     statement = f"""
         with advanced as (
             update {schema}.log as log
@@ -286,11 +303,13 @@ def append(
                    changed = pg_catalog.now(){touching}
               from ({level_of(durable=durable)}) as level
              where log.log_id = %(log_id)s and log.head = %(head)s and log.crc = %(crc_before)s
-               and log.generation = %(generation)s
-            returning log.log_id, log.generation
+               and log.generation = %(generation)s{at_place}
+            returning log.log_id, log.generation, {place} as place
+        ), added as (
+            insert into {schema}.record ({columns}, {COLUMNS})
+            select {columns}, %(head)s + new.number - 1, {_VALUES} from {_ROWS}, advanced
         )
-        insert into {schema}.record ({columns}, {COLUMNS})
-        select {columns}, %(head)s + new.number - 1, {_VALUES} from {_ROWS}, advanced
+        select place from advanced
     """
     end = known.after(rows)
     values |= {
@@ -301,8 +320,10 @@ def append(
         "head": known.head,
         "crc_before": known.crc,
         "generation": known.generation,
+        "place": known.place,
     }
-    return bool(connection.execute(statement.encode(), values).rowcount == len(rows))
+    stored = connection.execute(statement.encode(), values).fetchone()
+    return None if stored is None else known.after(rows, stored[0])
 
 
 def _values_of(rows: Sequence[Row]) -> dict[str, Any]:

@@ -364,6 +364,9 @@ class Server:
         connection.touches = connection.has(TOUCHED) and may_touch  # type: ignore[attr-defined]  # likewise
         with contextlib.suppress(psycopg.Error):  # a server of another kind may have none
             connection.timeline = timeline_of(connection)  # type: ignore[attr-defined]  # of DeadlineConnection
+        with contextlib.suppress(psycopg.Error):  # likewise
+            connection.execute(f"select ctid from {schema}.log where false".encode())
+            connection.has_places = True  # type: ignore[attr-defined]  # of DeadlineConnection
         if version not in LAYOUTS:
             what = "newer: update this package" if version > SCHEMA_VERSION else "older: run storage init --migrate"
             reason = f"the tables in {shown} have version {version}, which is {what} (this one knows {SCHEMA_VERSION})"

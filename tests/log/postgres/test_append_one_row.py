@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from contextlib import closing
+from dataclasses import replace
 
 import pytest
 
@@ -11,7 +12,7 @@ from amplifier_module_context_persistent.log.database_location import parse_loca
 from amplifier_module_context_persistent.log.postgres.log import PostgresLog
 from amplifier_module_context_persistent.log.postgres.server import using
 from tests.support.logs import append, append_bodies, body, numbers
-from tests.support.postgres import TestServer
+from tests.support.postgres import TestServer, every_kind
 from tests.support.sweeps import proof
 
 
@@ -75,3 +76,61 @@ def test_appends_of_all_sizes_are_one_prepared_statement(storage: str) -> None:
             with using(log.location) as own, own.connected(time.monotonic() + 10) as connection:
                 asked = "select count(*) from pg_prepared_statements where statement like '%insert into%record%'"
                 assert connection.execute(asked).fetchone() == (expected,)
+
+
+@every_kind
+def test_an_append_finds_the_logs_row_by_its_place(storage: str) -> None:
+    """So it passes no old versions of the row, which the server keeps as long as another transaction is open."""
+    with closing(PostgresLog(f"{storage}#s")) as log:
+        for number in range(4):
+            append(log, number)
+        assert log.head is not None
+        with using(log.location) as own, own.connected(time.monotonic() + 10) as connection:
+            asked = "select name, parameter_types::text from pg_prepared_statements where statement like %s"
+            ((name, types),) = connection.execute(asked, ["%insert into%record%"]).fetchall()
+            connection.execute("set plan_cache_mode = force_generic_plan")
+            values = f"'{log.head.log_id}'" + ", null" * types.count(",")
+            plan = connection.execute(f'explain execute "{name}" ({values})'.encode()).fetchall()
+    read = [line for (line,) in plan if "Scan" in line and " log" in line]
+    assert read
+    assert all("Tid Scan" in line for line in read)
+
+
+def test_an_append_whose_row_was_moved_is_stored_once(server: TestServer, storage: str) -> None:
+    """The table is written anew, or another log's row is at the place; the next appends go by the new place."""
+    schema = parse_location(storage).schema
+    with closing(PostgresLog(f"{storage}#a")) as log, closing(PostgresLog(f"{storage}#b")) as other:
+        append(log, 0, 1)
+        append(other, 0)
+        server.execute(f"vacuum full {schema}.log")
+        append(log, 2)
+        append_bodies(log, body(3), body(4))
+        assert log.head is not None
+        assert log.head.place == place_of(server, schema, "a")
+        log.head = replace(log.head, place=place_of(server, schema, "b"))
+        append(log, 5)
+        log.head = replace(log.head, place=place_of(server, schema, "b"))
+        append_bodies(log, body(6), body(7))
+        append(log, 8)
+        assert log.head.place == place_of(server, schema, "a")
+        assert numbers(log) == list(range(9))
+        assert numbers(other) == [0]
+
+
+def place_of(server: TestServer, schema: str, name: str) -> str:
+    ((place,),) = server.execute(f"select ctid::text from {schema}.log where name = %s", name)
+    return str(place)
+
+
+def test_a_server_without_places_of_rows_stores_as_well(server: TestServer, storage: str) -> None:
+    """As engines that store rows by their keys; here the table is a view, which has none either."""
+    schema = parse_location(storage).schema
+    server.execute(f"alter table {schema}.log rename to kept; create view {schema}.log as select * from {schema}.kept")
+    with closing(PostgresLog(f"{storage}#a")) as log, closing(PostgresLog(f"{storage}#a")) as other:
+        append(log, 0, 1)
+        append(other, 2)
+        append_bodies(log, body(3), body(4))
+        append(log, 5)
+        assert log.head is not None
+        assert log.head.place == ""
+        assert numbers(log) == list(range(6))

@@ -44,7 +44,7 @@ _FORMS = """
 """
 FORMS = frozenset(_FORMS.split())
 """What the parser calls the forms that statements may have."""
-TYPES = frozenset(["bool", "bytea", "float8", "int2", "int4", "int8", "interval", "text", "timestamptz", "uuid"])
+TYPES = frozenset(["bool", "bytea", "float8", "int2", "int4", "int8", "interval", "text", "tid", "timestamptz", "uuid"])
 VOLATILE = frozenset({"set_config", "pg_try_advisory_xact_lock", "random", "clock_timestamp", "nextval"})
 
 
@@ -122,8 +122,8 @@ def test_statements_keep_to_a_portable_subset(storage: str, sent: set[str]) -> N
     pglast = pytest.importorskip("pglast", reason="pglast is not installed (the extra `dev`)")
     do_everything(storage)
     sent |= {
-        statement_for("s", layout, durable=durable, waits=waits, touches=touches).decode()
-        for durable, waits, touches in product([True, False], repeat=3)
+        statement_for("s", layout, durable=a, waits=b, touches=c, has_place=d, by_place=d and e).decode()
+        for a, b, c, d, e in product([True, False], repeat=5)
         for layout in LAYOUTS.values()
     }
     assert len(sent) > 40
