@@ -81,6 +81,11 @@ _OWN_SEARCH_PATH = b"""
 """
 """SQL: take operators and types from `pg_catalog` only. Not behind a pooler, whose connections have other users."""
 
+_TIMELINE = """
+    case when pg_catalog.pg_is_in_recovery() then ''
+         else (select system_identifier from pg_catalog.pg_control_system()) || '/'
+              || pg_catalog.substr(pg_catalog.pg_walfile_name(pg_catalog.pg_current_wal_lsn()), 1, 8) end
+"""
 _PREPARED_STATEMENTS_LOST = ("26000", "42P05")
 """SQLSTATE: a prepared statement does not exist, or another client of the pooler has one with its name."""
 READ_ONLY = "25006"
@@ -362,11 +367,7 @@ class Server:
         self._steps = connection.steps = names_done(done)  # type: ignore[attr-defined]  # of DeadlineConnection
         connection.waits = waits  # type: ignore[attr-defined]  # likewise
         connection.touches = connection.has(TOUCHED) and may_touch  # type: ignore[attr-defined]  # likewise
-        with contextlib.suppress(psycopg.Error):  # a server of another kind may have none
-            connection.timeline = timeline_of(connection)  # type: ignore[attr-defined]  # of DeadlineConnection
-        with contextlib.suppress(psycopg.Error):  # likewise
-            connection.execute(f"select ctid from {schema}.log where false".encode())
-            connection.has_places = True  # type: ignore[attr-defined]  # of DeadlineConnection
+        self._learn_kind(psycopg, connection)
         if version not in LAYOUTS:
             what = "newer: update this package" if version > SCHEMA_VERSION else "older: run storage init --migrate"
             reason = f"the tables in {shown} have version {version}, which is {what} (this one knows {SCHEMA_VERSION})"
@@ -381,6 +382,20 @@ class Server:
                 logger.warning(
                     "%s is another machine, and sslmode=%s does not prove which; use verify-full", shown, sslmode
                 )
+
+    def _learn_kind(self, psycopg: Any, connection: Any) -> None:
+        """Read the server's timeline, and whether its rows have places; a server of another kind may lack either."""
+        place = f"select ctid from {self.location.schema}.log where false"
+        try:
+            (timeline, _) = connection.execute(f"select {_TIMELINE}, ({place})".encode()).fetchone()
+            connection.timeline = timeline
+            connection.has_places = True
+        except psycopg.Error:
+            with contextlib.suppress(psycopg.Error):
+                connection.timeline = timeline_of(connection)
+            with contextlib.suppress(psycopg.Error):
+                connection.execute(place.encode())
+                connection.has_places = True
 
 
 def read_steps(connection: psycopg.Connection[Any], schema: str) -> frozenset[str]:
@@ -399,11 +414,7 @@ def timeline_of(connection: psycopg.Connection[Any]) -> str:
     Raises:
         psycopg.Error: the server has no timeline.
     """
-    row = connection.execute(b"""
-        select case when pg_catalog.pg_is_in_recovery() then ''
-               else (select system_identifier from pg_catalog.pg_control_system()) || '/'
-                    || pg_catalog.substr(pg_catalog.pg_walfile_name(pg_catalog.pg_current_wal_lsn()), 1, 8) end
-    """).fetchone()
+    row = connection.execute(f"select {_TIMELINE}".encode()).fetchone()
     return str(row[0]) if row else ""
 
 

@@ -240,7 +240,7 @@ def test_the_questions_of_the_page_are_answered(server: TestServer) -> None:
         )
     parts = QUERIES.read_text().split("```")
     answers = [server.execute(part.removeprefix("sql")) for part in parts if part.startswith("sql")]
-    by_project, by_day, tables, _connected, by_role, tools, tokens, of_no_session = answers
+    by_project, by_day, tables, _connected, _old, by_role, tools, tokens, of_no_session = answers
     assert by_project[0][:3] == ("-home-u-app", 1, 7)
     assert by_day[0][1:] == ("postgres", 1, 9)
     expected = {"log", "record", "frame", "erasure", "glance", "figures", "ranked_log", "ranked_message", "version"}
