@@ -46,7 +46,8 @@ if TYPE_CHECKING:
     from .log.file_log import FileLog
     from .log.memory import MemoryLog
     from .search.recall_page import RecallPage
-    from .session.manager import InMemoryContextManager, PersistentContextManager
+    from .session.in_memory_manager import InMemoryContextManager
+    from .session.manager import PersistentContextManager
     from .session.open_session import open_session
     from .sessions.find_session import SessionNameError
     from .sessions.follow_session import follow_session
@@ -97,7 +98,7 @@ __all__ = [
 _NOT_ERRORS = {
     "Config": "config",
     "FileLog": "log.file_log",
-    "InMemoryContextManager": "session.manager",
+    "InMemoryContextManager": "session.in_memory_manager",
     "MemoryLog": "log.memory",
     "PersistentContextManager": "session.manager",
     "RecallPage": "search.recall_page",

@@ -39,7 +39,7 @@ from ..log.contract import Log, ReadableLog
 from ..messages.message import Message, as_json
 from ..messages.metadata import given_id
 from ..session.change_history import HistoryChange
-from ..session.manager import InMemoryContextManager
+from ..session.in_memory_manager import InMemoryContextManager
 from .kept_plan import KeptPlan, Named
 from .sessions_by_key import SessionKey, SessionsByKey
 from .working_view import WorkingView

@@ -22,7 +22,7 @@ from ..log.contract import Log
 from ..messages.message import Message, calls_of, metadata_of
 from ..messages.metadata import given_id
 from ..session.change_history import HistoryChange
-from ..session.manager import InMemoryContextManager
+from ..session.in_memory_manager import InMemoryContextManager
 from ..session.portable_plan import PortablePlan
 from ..view.receipts import text_hash
 from ..view.recipients import bond_of

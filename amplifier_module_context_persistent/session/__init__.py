@@ -8,6 +8,8 @@ Rules of this package:
 - The event loop never waits for the disk: blocking work goes to the log's thread.
 
 Where things are done:
+- the methods that a host or a program calls: `manager`, `in_memory_manager`; the objects that they hand their work to:
+  `manager_parts`; a program opens a session: `open_session`;
 - a message is added: `add_messages`; it becomes a record: `record_builder`; added again at a resume, it is recognised
   and not stored twice: `replayed_messages`; its secrets are replaced: `redact_on_write`;
 - a host sets a whole list: `set_messages`; what is new in it: `compare_host_list`; what the log once had:

@@ -1,16 +1,17 @@
 """The context manager: Amplifier's protocol over a log and the compaction engine.
 
-`PersistentContextManager` keeps its log in a file, `InMemoryContextManager` in memory.
 Every method may be called from several tasks and threads. Code that uses the log or a window runs on the log's thread.
+
+The methods hand their work on: to the parts of the manager, which `manager_parts` lists, and to these modules:
+- `set_messages`, `restore_host_checkpoint` and `clear` to `set_messages`; `get_messages` reads by `compare_host_list`;
+- `rewind`, `pop` and `change_history` to `rewind_and_pop`; `pin` and `hide` to `pin_and_hide`; `recall` to `recall`.
 """
 
 from __future__ import annotations
 
-import logging
 import os
 import weakref
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
@@ -21,27 +22,19 @@ from ..forms.request_bodies import written_as
 from ..log.contract import Log
 from ..messages.message import Message
 from ..search.recall_page import RecallPage, check_wanted
-from ..tokens.meter import Meter, Recorder
+from ..tokens.meter import Recorder
 from ..window.retained_texts import checked_bodies
-from .add_messages import Additions
 from .choose_log import ChosenLog, choose_log
 from .compare_host_list import LiveHistory
 from .final_request import Ticket
 from .host import Host
-from .kept_in_memory import log_in_memory
 from .manager_arguments import ManagerArguments, taking_arguments_of
-from .pending_requests import PendingRequests
-from .pin_and_hide import check_room, hide_record, pin_record
-from .provider_refusals import tells_transformations
+from .manager_parts import make_parts
+from .pin_and_hide import hide, pin
 from .recall import RecallState, recall
-from .redact_on_write import RedactionOnWrite
-from .request_flow import RequestFlow, SystemPromptFactory
-from .rewind_and_pop import DecideOn, change, pop, rewind
+from .request_flow import SystemPromptFactory
+from .rewind_and_pop import DecideOn, change_with, pop, rewind
 from .set_messages import replace_history, set_messages
-from .store import Store
-
-logger = logging.getLogger(__name__)
-
 
 T = TypeVar("T")
 
@@ -94,46 +87,30 @@ class PersistentContextManager:
         if transcript_path is not None:
             given["transcript_path"] = transcript_path
         self.config = Config.load(given, warn=self._host.warn_once, composed=coordinator is not None)
-        self._now = now
-        self._new_id = new_id
-        corrects = self.config.token_meter == "actual"  # noqa: S105 - tokens of text
-        self._meter = Meter(enabled=corrects, session_id=session_id)
         working_dir = working_dir or self._host.working_dir
-        chosen = ChosenLog(log, is_given=True) if log is not None else None
-        self._store = Store(
+        if log is not None:
+            chosen = ChosenLog(log, is_given=True)
+        else:
+            chosen = self._choose_log(session_id, parent_id, working_dir)
+        parts = make_parts(
             self.config,
             self._host,
-            self._meter,
-            chosen or self._choose_log(session_id, parent_id, working_dir),
+            chosen,
             session_id=session_id,
+            is_child_session=parent_id is not None,
             working_dir=working_dir,
             now=now,
             new_id=new_id,
         )
+        self._now = now
+        self._store = parts.store
+        self._meter = parts.meter
+        self._redaction = parts.redaction
+        self._additions = parts.additions
+        self._requests = parts.requests
+        self._recalls = RecallState()
         dropped = weakref.finalize(self, self._store.drop)
         dropped.atexit = False
-        self._pending = PendingRequests(session_id, names_makers=not self.config.receipts)
-        self._redaction = RedactionOnWrite(self._host, is_on=self.config.redact_on_write)
-        self._additions = Additions(
-            self.config,
-            self._host,
-            self._store,
-            self._meter,
-            self._pending,
-            self._redaction,
-            now=self._now,
-            new_id=new_id,
-        )
-        self._recalls = RecallState()
-        self._requests = RequestFlow(
-            self.config,
-            self._host,
-            self._store,
-            self._meter,
-            self._pending,
-            session_id=session_id,
-            is_child_session=parent_id is not None,
-        )
 
     def __repr__(self) -> str:
         where = self._store.path or "in memory"
@@ -187,8 +164,8 @@ class PersistentContextManager:
         if form is not None:
             check_name(form)
         may_tell = await self._additions.add([message], form=form, is_list=False)
-        if may_tell and _tells_transformations(message):
-            await self._requests.hear(message)
+        if may_tell:
+            await self._requests.hear_answers([message])
 
     async def add_messages(self, messages: Sequence[Mapping[str, Any]], *, form: str | None = None) -> None:
         """Add messages in order, together or not at all: with one write and one sync.
@@ -206,8 +183,8 @@ class PersistentContextManager:
         """
         check_name(form)
         may_tell = await self._additions.add(messages, form=form, is_list=True)
-        for message in filter(_tells_transformations, messages if may_tell else ()):
-            await self._requests.hear(message)
+        if may_tell:
+            await self._requests.hear_answers(messages)
 
     async def get_messages_for_request(
         self, token_budget: int | None = None, provider: Any | None = None
@@ -257,11 +234,10 @@ class PersistentContextManager:
         """Return the whole live history, without kept ephemerals. The messages are new objects; the log has its own."""
         session = await self._store.open()
 
-        def read(log: Log) -> list[Message]:
-            log.follow()
+        def whole(log: Log) -> list[Message]:
             return [*session.unlogged.unsaved_copies(log.index), *LiveHistory.of(log).messages]
 
-        return await session.read(read)
+        return await self.look(whole)
 
     async def last_messages(self, count: int) -> list[Message]:
         """Return the last messages of the live history as new objects, in a time that does not depend on its length."""
@@ -379,12 +355,7 @@ class PersistentContextManager:
             RecordError (a `ValueError`): a message cannot be stored; none was.
             LogError: as for `add_message`.
         """
-        ready = await self._additions.ready(messages)
-        try:
-            await change(self._store, lambda log: decide(log, ready), reason=reason, timestamp=self._now())
-        except BaseException:
-            self._additions.not_stored(ready)
-            raise
+        await change_with(self._store, self._additions, decide, messages, reason=reason, timestamp=self._now())
 
     async def set_system_prompt_factory(self, factory: SystemPromptFactory) -> None:
         """Set the function that gives the system text of every view, in place of stored system messages."""
@@ -448,13 +419,7 @@ class PersistentContextManager:
         Raises:
             PinError: no live message has this id, or pins would use too much.
         """
-        time = self._now()
-        if pinned and within is not None:
-            session = await self._store.open()
-            most = int(within * session.config.target_usage * session.requests.last_budget_tokens)
-            await session.queue.run(partial(check_room, message_id=message_id, count=session.count, most_tokens=most))
-        make = partial(pin_record, message_id=message_id, pinned=pinned, reason=reason, time=time)
-        await self._store.append(lambda history: history.by_hand(make), looks_back=True)
+        await pin(self._store, message_id, pinned=pinned, reason=reason, within=within, time=self._now())
 
     async def hide(self, turn: int | str, *, hidden: bool = True, reason: str = "") -> None:
         """Hide a turn from views, or show it again (`hidden=False`), from the next plan on.
@@ -467,8 +432,7 @@ class PersistentContextManager:
         Raises:
             PinError: there is no such turn, or the turn is in progress.
         """
-        make = partial(hide_record, turn=turn, hidden=hidden, reason=reason, time=self._now())
-        await self._store.append(lambda history: history.by_hand(make), looks_back=True)
+        await hide(self._store, turn, hidden=hidden, reason=reason, time=self._now())
 
     async def show_again(self, turn: int | str) -> None:
         """Show a hidden turn again, from the next plan on. Errors are those of `hide`."""
@@ -483,29 +447,21 @@ class PersistentContextManager:
                 "llm:request": self.on_llm_request,
                 "llm:response": self.on_llm_response,
                 "provider:error": self.on_provider_error,
-                "provider:thinking_binding_retry": self._on_binding_retry,
+                "provider:thinking_binding_retry": self._requests.on_binding_retry,
             }
         )
 
     async def on_llm_request(self, event: Mapping[str, Any]) -> None:
         """Remember the host's id of the request that has the last view."""
-        self._pending.on_request(event)
+        self._requests.on_request(event)
 
     async def on_llm_response(self, event: Mapping[str, Any]) -> None:
         """Record the usage that a provider reports for the last view."""
-        self._pending.on_response(event)
-        self._meter.learn_from_response(event)
-        await self._requests.hear(event)
-        await self._requests.settle_usage()
+        await self._requests.on_response(event)
 
     async def on_provider_error(self, event: Mapping[str, Any]) -> None:
         """Take in a provider's error. If it refuses the last view, the next view is shorter or shows no reasoning."""
-        self._meter.learn_from_error(event)
         await self._requests.on_provider_error(event)
-
-    async def _on_binding_retry(self, event: Mapping[str, Any]) -> None:
-        """Take in the event that a provider refused reasoning, so that its module had to retry without it."""
-        await self._requests.hear(event, certain=True)
 
     def record_final_request(self, request: Any) -> Ticket:
         """Remember the request as the host sends it for the last view (capability `context.final_request_record`).
@@ -538,24 +494,5 @@ class PersistentContextManager:
         await self._requests.close()
         await self._store.close()
 
-    # -- helpers -----------------------------------------------------------------------------------------------------
-
     def _choose_log(self, session_id: str | None, parent_id: str | None, working_dir: str | None) -> ChosenLog:
         return choose_log(self.config, session_id=session_id, parent_id=parent_id, working_dir=working_dir)
-
-
-def _tells_transformations(message: Mapping[str, Any]) -> bool:
-    """Return whether a message reports parts of the request that its provider dropped."""
-    is_object = type(message) is dict or isinstance(message, Mapping)
-    return is_object and message.get("role") == "assistant" and tells_transformations(message)
-
-
-class InMemoryContextManager(PersistentContextManager):
-    """The context manager with a log in memory, for tests and for hosts without a disk.
-
-    It takes the arguments of `PersistentContextManager`. The arguments for the place and the durability of the log have
-    no effect.
-    """
-
-    def _choose_log(self, session_id: str | None, parent_id: str | None, working_dir: str | None) -> ChosenLog:
-        return ChosenLog(log_in_memory(self.config))

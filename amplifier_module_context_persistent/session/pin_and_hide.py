@@ -1,4 +1,4 @@
-"""Records by which a person or the model pins a message or hides a turn.
+"""Pin a message, or hide a turn, by a record in the log; a person or the model asks for it.
 
 Views keep a *pinned* message in full. A *hidden* turn stays in the history, and `recall` and `search` find it, but
 plans leave it out: it disappears from views with the next plan. After it is shown again, it returns with the next plan.
@@ -8,7 +8,8 @@ The turn in progress cannot be hidden.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from ..errors import PinError
 from ..log.contract import Log
@@ -17,6 +18,25 @@ from ..log.record_line import encode_control
 from ..messages.message import Message
 from ..messages.metadata import given_id
 from ..view.turns import Read, turn_starts
+
+if TYPE_CHECKING:
+    from .store import Store
+
+
+async def pin(store: Store, message_id: str, *, pinned: bool, reason: str, within: float | None, time: str) -> None:
+    """Pin or unpin a message. Arguments and errors are those of `PersistentContextManager.pin`."""
+    if pinned and within is not None:
+        session = await store.open()
+        most = int(within * session.config.target_usage * session.requests.last_budget_tokens)
+        await session.queue.run(partial(check_room, message_id=message_id, count=session.count, most_tokens=most))
+    make = partial(pin_record, message_id=message_id, pinned=pinned, reason=reason, time=time)
+    await store.append(lambda history: history.by_hand(make), looks_back=True)
+
+
+async def hide(store: Store, turn: int | str, *, hidden: bool, reason: str, time: str) -> None:
+    """Hide a turn or show it again. Arguments and errors are those of `PersistentContextManager.hide`."""
+    make = partial(hide_record, turn=turn, hidden=hidden, reason=reason, time=time)
+    await store.append(lambda history: history.by_hand(make), looks_back=True)
 
 
 def pin_record(

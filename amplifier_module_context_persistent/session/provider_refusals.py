@@ -144,9 +144,14 @@ def _names_maker(reason: str) -> bool:
     return any(word in reason for word in _MAKER_REASONS)
 
 
-def tells_transformations(answer: Mapping[str, Any]) -> bool:
-    """Return whether an answer, or its metadata, reports parts of the request that the provider dropped."""
-    return bool(_drop_reasons(answer))
+def tells_transformations(message: Any) -> bool:
+    """Return whether a message is an answer that reports parts of the request that the provider dropped.
+
+    Args:
+        message: the message; its metadata may have the report. An object that is not a mapping reports nothing.
+    """
+    is_mapping = type(message) is dict or isinstance(message, Mapping)
+    return is_mapping and message.get("role") == "assistant" and bool(_drop_reasons(message))
 
 
 def _kept_text(name: Any) -> str:

@@ -10,7 +10,7 @@ gateway adds to requests (`provider_refusals`). From then on no reasoning is sho
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -30,7 +30,7 @@ from .host import Host, NotRetainedError, provider_facts
 from .native_calls import NativeCompaction
 from .pending_requests import PendingRequests
 from .provider_call import counted_by
-from .provider_refusals import OTHERS, PREFILL, REASONING, Refusals
+from .provider_refusals import OTHERS, PREFILL, REASONING, Refusals, tells_transformations
 from .store import Store
 from .summarizer import SummaryPause, sum_up
 from .system_prompt import SystemPrompt
@@ -187,8 +187,30 @@ class RequestFlow:
             logger.warning("what a refusal taught could not be stored, and is known in this process only: %s", error)
         await self._host.emit(f"context:{_EVENTS[fact.what]}", {"provider": fact.provider, "model": fact.model})
 
+    async def hear_answers(self, messages: Iterable[Any]) -> None:
+        """Learn from the answers among added messages which parts of requests their providers dropped."""
+        for message in messages:
+            if tells_transformations(message):
+                await self.hear(message)
+
+    def on_request(self, event: Mapping[str, Any]) -> None:
+        """Remember the host's id of the request that has the last view."""
+        self._pending.on_request(event)
+
+    async def on_binding_retry(self, event: Mapping[str, Any]) -> None:
+        """Take in the event that a provider refused reasoning, so that its module had to retry without it."""
+        await self.hear(event, certain=True)
+
+    async def on_response(self, event: Mapping[str, Any]) -> None:
+        """Take in a provider's response: the usage that it reports, and what it says about dropped reasoning."""
+        self._pending.on_response(event)
+        self._meter.learn_from_response(event)
+        await self.hear(event)
+        await self.settle_usage()
+
     async def on_provider_error(self, event: Mapping[str, Any]) -> None:
         """Take in a provider's error, which may refuse the last view or the compaction item in it."""
+        self._meter.learn_from_error(event)
         self._native.on_error(event)
         await self.hear(event)
         await self.settle_usage()

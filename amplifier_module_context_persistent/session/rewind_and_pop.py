@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from ..log.contract import Log
 from ..messages.message import Message
+from .add_messages import Additions
 from .change_history import Decide, HistoryChange, last_given, rewound
 from .store import Store
 
@@ -31,6 +33,31 @@ async def change(store: Store, decide: Decide, *, reason: str, timestamp: str) -
     )
     if decisions[-1].kept is not None:
         await session.queue.run(lambda _: session.forget())
+
+
+DecideOn = Callable[[Log, Sequence[Message]], HistoryChange]
+"""A function like `Decide` that also gets the messages in their stored form."""
+
+
+async def change_with(
+    store: Store,
+    additions: Additions,
+    decide: DecideOn,
+    messages: Sequence[Mapping[str, Any]],
+    *,
+    reason: str,
+    timestamp: str,
+) -> None:
+    """Change the history by a decision that may add messages.
+
+    Arguments and errors are those of `PersistentContextManager.change_history`.
+    """
+    ready = await additions.ready(messages)
+    try:
+        await change(store, lambda log: decide(log, ready), reason=reason, timestamp=timestamp)
+    except BaseException:
+        additions.not_stored(ready)
+        raise
 
 
 async def rewind(store: Store, to: int | str, *, timestamp: str) -> int:
@@ -62,7 +89,3 @@ async def pop(store: Store, *, timestamp: str) -> list[Message]:
 
     await change(store, decide, reason="rewind", timestamp=timestamp)
     return removed[-1]
-
-
-DecideOn = Callable[[Log, Sequence[Message]], HistoryChange]
-"""A function like `Decide` that also gets the messages in their stored form."""
