@@ -14,6 +14,7 @@
 | `calls_among_blocks` | messages with calls and results among their blocks: Anthropic's, Gemini's, Bedrock's |
 | `calls_by_name` | results of Gemini that name no call |
 | `any_form_to_canonical` | messages of any form become canonical ones |
+| `anthropic_in_files` | Anthropic's messages as files have them, with ids for calls that have none |
 | `openai_in_files` | OpenAI's messages and items as files have them, damaged or shortened |
 | `tool_definitions` | definitions of tools |
 | `request_bodies` | a view becomes the body of a request; answers become messages |

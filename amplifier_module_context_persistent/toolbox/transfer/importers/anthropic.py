@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ....forms.anthropic import is_sure, usage, with_ids
+from ....forms.anthropic import usage
+from ....forms.anthropic_in_files import is_sure, with_ids
 from ....forms.canonical import blocks_of, plain_content
 from ....messages.message import metadata_of
 from .account import Account

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import Any
 
-from ....forms.anthropic import answered_calls, with_ids
+from ....forms.anthropic_in_files import answered_calls, with_ids
 from ....forms.canonical import blocks_of, medium, text_block
 from .account import Account
 from .anthropic import user_messages

@@ -18,7 +18,8 @@ from functools import cache
 from itertools import islice
 from typing import Any
 
-from ....forms.anthropic import usage, with_ids
+from ....forms.anthropic import usage
+from ....forms.anthropic_in_files import with_ids
 from ....forms.canonical import blocks_of
 from ..export_mark import mark_of
 from ..exporters.claude_code import own_response_id

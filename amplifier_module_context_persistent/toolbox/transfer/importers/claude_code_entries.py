@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from sys import intern
 from typing import Any
 
-from ....forms.anthropic import answered_calls, usage
+from ....forms.anthropic import usage
+from ....forms.anthropic_in_files import answered_calls
 from ....forms.canonical import blocks_of, id_text
 from ..export_mark import MARK_KEY, ExportedPart
 from ..spool import SpooledValues

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ....forms.anthropic import answered_calls
+from ....forms.anthropic_in_files import answered_calls
 from . import claude_code
 from .account import Account
 from .events import Event

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ....forms.anthropic import with_ids
+from ....forms.anthropic_in_files import with_ids
 from ....forms.canonical import blocks_of
 from .account import Account
 from .anthropic import user_messages
