@@ -31,8 +31,10 @@ from ..errors import ContextPersistentError
 from ..log.database_location import location_of, split_location, stored_name, why_no_place
 from ..paths import LOG_NAME, project_slug
 from .hosts import projects_dirs
+from .path_aliases import aliases_among, session_of_alias
 from .recognise_log import may_be_log, may_exist
 from .session_name import key_of, metadata_files, read_name, read_names
+from .sub_agents import is_short_id_of
 
 _MOST_NAMED = 5  # the candidates that an error lists for an ambiguous name
 _NAME_CHARS = 40  # the characters of a candidate's name that an error shows
@@ -254,16 +256,18 @@ def sessions_in(directory: str | Path) -> list[SessionFile]:
 
 
 def _newest_first(logs: Iterable[tuple[Path, str, str]]) -> list[SessionFile]:
-    sessions = []
+    """Return sessions for logs, the last written first; a log with further paths by symbolic links is one session."""
+    sessions, statuses = list[SessionFile](), dict[Path, os.stat_result]()
     for path, session_id, project in logs:
         try:
-            modified_s = path.lstat().st_mtime
+            status = statuses[path] = path.lstat()
         except FileNotFoundError:
             continue  # it was removed meanwhile
         except OSError:
-            modified_s = path.parent.lstat().st_mtime  # there is no permission to search its directory
-        sessions.append(SessionFile(path, session_id, project, modified_s))
-    return sorted(sessions, key=_age)
+            status = path.parent.lstat()  # there is no permission to search its directory
+        sessions.append(SessionFile(path, session_id, project, status.st_mtime))
+    aliases = aliases_among(statuses)
+    return sorted((session for session in sessions if session.path not in aliases), key=_age)
 
 
 def find_session(name: str, working_dir: str | Path = ".", *, storage: str | None = None) -> Path | str:
@@ -296,12 +300,14 @@ def find_session(name: str, working_dir: str | Path = ".", *, storage: str | Non
     session = _by_id(name, _scopes_of_id(name, working_dir, storage))
     if session is None:
         session = _by_name(name, _scopes_of_name(working_dir, storage))
+    if session is None and storage is None and os.sep not in name:
+        session = session_of_alias(sessions_of_id(name), session_files)
     if session is not None:
         return session.path
-    if os.sep in name and storage is None and not is_directory:
-        return path
     if is_directory:
         raise SessionNameError(_NO_LOG)
+    if os.sep in name and storage is None:
+        return path
     raise SessionNameError(
         f"there is no such file or session{_there(storage)}; `context-persistent list --all` shows them, and"
         " `context-persistent search -w WORD --all -l` those that say a word"
@@ -426,19 +432,6 @@ def _matches_of_id(sessions: Sequence[SessionFile], name: str) -> list[SessionFi
     if beginning:
         return beginning
     return [session for session in sessions if is_short_id_of(session.id, name)]
-
-
-def is_short_id_of(session_id: str, name: str) -> bool:
-    """Return whether a name is a short form of a sub-agent's id.
-
-    The first `_` of the id separates two parts: the id of the session that started the sub-agent, with an id of the
-    call; and a part of the sub-agent's own. A short form consists of the beginnings of both parts, with `_` between.
-    """
-    short_parent, _, short_rest = name.partition("_")
-    if not short_parent or not short_rest:
-        return False
-    parent, _, rest = session_id.partition("_")
-    return parent.startswith(short_parent) and rest.startswith(short_rest)
 
 
 def _advice(matches: Sequence[SessionFile]) -> str:

@@ -88,3 +88,26 @@ def test_a_link_that_stays_within_the_directory_of_projects_is_followed(
     else:
         assert holders(laptop.root, KEY) == []
     assert log.exists() == (command != "delete")
+
+
+@pytest.mark.parametrize("level", ["session", "project", "log"])
+def test_a_session_with_a_further_path_is_one_session(laptop: Home, level: str) -> None:
+    """A link within the directory of projects is no second session; its name leads to the session."""
+    laptop.says("talk", f"my key is {KEY}")
+    log = laptop.log("talk")
+    sessions = log.parents[1]
+    if level == "session":
+        (sessions / "alias").symlink_to("talk")
+    elif level == "project":
+        (log.parents[3] / "-0-moved").symlink_to(log.parents[2].name)
+    else:
+        (sessions / "alias").mkdir()
+        (sessions / "alias" / LOG_NAME).symlink_to(log)
+    assert "alias" not in laptop.run("list", "--all", "--json").stdout
+    assert "1 session looked at" in laptop.run("purge", "--redact", "nothing", "--all", "--dry-run").output
+    if level != "project":
+        assert KEY in laptop.run("show", "alias").output
+    laptop.run("purge", "--redact", KEY, "--all", "--yes")
+    laptop.run("delete", "talk", "--yes")
+    assert holders(laptop.root, KEY) == []
+    assert not log.parent.exists()
