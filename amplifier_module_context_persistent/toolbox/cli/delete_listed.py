@@ -19,9 +19,9 @@ from ...log.database_location import stored_name
 from ...log.open_reader import open_reader
 from ...sessions.find_session import SessionFile
 from ...sessions.overview import Overview, held_logs, overview_of
-from ..transfer.copies_beside import CopiesBeside, is_under_own_id
+from ..transfer.copies_beside import CopiesBeside, is_second_import, is_under_own_id
 from ..transfer.delete_sessions import Deletion, delete_session, plan_deletion
-from ..transfer.erased_session_names import names_in
+from ..transfer.erased_session_names import names_in, names_of_log_alone
 from ..transfer.erasure_list import lift, note_erasure
 from ..transfer.erasure_record import SESSION, Erasure, erasure_of
 from ..transfer.plain_copies import remove_abandoned_copies
@@ -73,6 +73,7 @@ def delete_listed(
         path = str(deletion.seen.session.path)
         deletion.copies = copies.of(path)
         deletion.is_copy = bool(deletion.copies) and not is_under_own_id(path)
+        deletion.is_second_import = not deletion.is_copy and is_second_import(path, deletion.copies)
     if not as_json:
         _show(planned, todo, host_files=host_files, scope=scope)
     if todo and not dry_run:
@@ -191,7 +192,7 @@ def _delete_one(deletion: Deletion, *, host_files: bool) -> list[str]:
     path = str(deletion.seen.session.path)
     if deletion.is_copy:
         return delete_session(deletion, host_files=host_files)
-    erasure = _deletion_of(path)
+    erasure = _deletion_of(path, by_log_only=deletion.is_second_import)
     noted = list[Erasure]()
 
     def begin() -> None:
@@ -213,15 +214,20 @@ def _delete_one(deletion: Deletion, *, host_files: bool) -> list[str]:
     return removed
 
 
-def _deletion_of(log: str) -> Erasure:
+def _deletion_of(log: str, *, by_log_only: bool) -> Erasure:
     """Return the erasure that says that the session of a log is deleted.
+
+    Args:
+        log: the log.
+        by_log_only: recognise only copies of the log, and not its source.
 
     Raises:
         LogUnreadableError: the log cannot be read.
     """
     with closing(open_reader(log)) as reader:
         reader.follow()
-        return erasure_of(names_in(reader), SESSION, time=utc_now(), purges=filter(None, salts_of_purges(reader)))
+        names = names_of_log_alone(reader) if by_log_only else names_in(reader)
+        return erasure_of(names, SESSION, time=utc_now(), purges=filter(None, salts_of_purges(reader)))
 
 
 def _check_is_last(deletion: Deletion, todo: Sequence[Deletion]) -> None:
@@ -306,6 +312,8 @@ def _show_its_files(deletion: Deletion, *, host_files: bool) -> None:
         say(
             "  The session is not noted as erased, and a sync may bring this copy back. To erase it, name all its logs."
         )
+    elif deletion.is_second_import:
+        _show_files("stays, another import of the same source", deletion.copies)
     else:
         _show_files("stays, a copy of the same session, until the next sync erases it there too", deletion.copies)
     if deletion.finishes:

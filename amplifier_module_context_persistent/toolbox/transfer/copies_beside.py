@@ -3,21 +3,29 @@
 A deletion of such a copy does not erase the session: the session is still in its place, so no list of erasures may say
 that it was deleted. The log in the directory with the session's own id is the session, and its deletion is noted. A
 *place* is this home, or a directory of projects that has its own list of erasures.
+
+A second import of a source, under another id, is a session of its own. Its deletion is noted by its log's id alone, so
+that the first import stays, and can be continued from its source.
 """
 
 from __future__ import annotations
 
 import os
 from collections import defaultdict
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Callable, Iterable
+from contextlib import closing, suppress
 from pathlib import Path
+from uuid import NAMESPACE_URL, uuid5
 
+from ...errors import LogError
+from ...log.contract import ReadableLog
 from ...log.database_location import stored_name
+from ...log.open_reader import open_reader
 from ...paths import LOG_NAME
 from ...sessions.find_session import session_files, sessions_below
-from .erased_session_names import names_at_start, session_id_at_start
+from .erased_session_names import header_at_start, names_at_start, names_of
 from .erasure_list import lists_of
+from .message_names import names_in_stored
 
 
 class CopiesBeside:
@@ -39,7 +47,10 @@ class CopiesBeside:
         logs_by_name = self._logs_by_name(_place_of(log))
         own = os.path.realpath(log)
         copies = dict[str, None]()
-        for name in _names_of(log):
+        names = _names_of(log)
+        if any(name.startswith("message:") for name in logs_by_name):  # of a log without a header
+            names = [*names, *_names_of_messages(log)]
+        for name in names:
             for other in logs_by_name.get(name, ()):
                 real = os.path.realpath(other)
                 if real != own and real not in self._without:
@@ -69,7 +80,28 @@ def is_under_own_id(log: str) -> bool:
     """Tell whether a log's file is where the session that it was begun for has its log, and not a copy elsewhere."""
     path = Path(os.path.abspath(log))
     with suppress(OSError):
-        return path.name == LOG_NAME and path.parent.name == session_id_at_start(log)
+        return path.name == LOG_NAME and path.parent.name == header_at_start(log).get("session_id")
+    return False
+
+
+def is_second_import(log: str, copies: Iterable[str]) -> bool:
+    """Tell whether a log is an import under an id that a person chose, while another import of its source is there.
+
+    Args:
+        log: the log's file, which is under its own id.
+        copies: the paths of the other logs of the same session or source.
+    """
+    with suppress(OSError):
+        header = header_at_start(log)
+        source = header.get("source")
+        if not isinstance(source, dict) or not source.get("key"):
+            return False
+        own_id = str(source.get("session_id") or uuid5(NAMESPACE_URL, str(source["key"])))
+        if str(header.get("session_id")).startswith(own_id):
+            return False
+        log_id = header.get("log_id")
+        others = [other for other in copies if is_under_own_id(other)]
+        return any(header_at_start(other).get("log_id") != log_id for other in others)
     return False
 
 
@@ -80,7 +112,23 @@ def _place_of(log: str) -> Path | None:
 
 
 def _names_of(log: str) -> list[str]:
-    """Return the names of a log's session; none if its first line cannot be read or gives none."""
-    with suppress(OSError, ValueError):
-        return names_at_start(log) or []
+    """Return the names of a log's session; none if it cannot be read. Without a header, the messages have names."""
+    with suppress(OSError, ValueError, LogError):
+        names = names_at_start(log)
+        if names is not None:
+            return names
+        return _read_names(log, names_of)  # the first line is damaged, or no header
     return []
+
+
+def _names_of_messages(log: str) -> list[str]:
+    """Return the names of a log's messages; none if it cannot be read."""
+    with suppress(OSError, ValueError, LogError):
+        return _read_names(log, names_in_stored)
+    return []
+
+
+def _read_names(log: str, names_in: Callable[[ReadableLog], list[str]]) -> list[str]:
+    with closing(open_reader(log)) as reader:
+        reader.follow()
+        return names_in(reader)

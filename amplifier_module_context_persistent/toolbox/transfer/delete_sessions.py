@@ -65,6 +65,8 @@ class Deletion:
     is_copy: bool = False
     """Whether only a copy is deleted, so that the session is not noted as erased: another log of it stays, and this one
     is not under the session's own id."""
+    is_second_import: bool = False
+    """Whether another import of the same source stays, so that only this log is noted as erased."""
     not_noted: str = ""
     """The reason why the deletion could not be noted, so that an import may bring the session back; empty if it was
     noted."""

@@ -61,12 +61,22 @@ def names_in(reader: ReadableLog, gone: Iterable[int] | None = None) -> SourceNa
     return SourceNames(tuple(names), count, content, tuple(message_names), tuple(answers), tuple(id_hashes))
 
 
+def names_of_log_alone(reader: ReadableLog) -> SourceNames:
+    """Return the name by which only copies of an open log are recognised, and not its source or other imports of it."""
+    return SourceNames(tuple(name for name in names_of_headers(reader) if name.startswith("log:")))
+
+
+def names_of_headers(reader: ReadableLog) -> list[str]:
+    """Return the names that the headers of an open log give its session; none if there is no header."""
+    return _named_by_headers(reader.index.headers)[0]
+
+
 def names_of(reader: ReadableLog) -> list[str]:
     """Return the names by which erasures of an open log are found: from its headers, else from its messages.
 
     A fork has messages of its origin, so messages are used only if no header gives a name.
     """
-    return _named_by_headers(reader.index.headers)[0] or names_in_stored(reader)
+    return names_of_headers(reader) or names_in_stored(reader)
 
 
 def names_of_origin(reader: ReadableLog) -> list[str]:
@@ -95,21 +105,16 @@ def names_at_start(log: str) -> list[str] | None:
     Raises:
         OSError: the file cannot be read.
     """
-    header = _header_at_start(log)
+    header = header_at_start(log)
     return _named_by_headers([header])[0] if header.get("log_id") else None
 
 
-def session_id_at_start(log: str) -> str:
-    """Return the id of the session for which a log was begun, from its first line; "" if the line gives none.
+def header_at_start(log: str) -> Mapping[str, Any]:
+    """Return the header in the first line of a log's file; empty if the line is no header.
 
     Raises:
         OSError: the file cannot be read.
     """
-    return str(_header_at_start(log).get("session_id") or "")
-
-
-def _header_at_start(log: str) -> Mapping[str, Any]:
-    """Return the header in the first line of a log's file; empty if the line is no header."""
     try:
         header = json.loads(first_line(log, _MOST_HEADER_BYTES))
     except (ValueError, RecursionError):

@@ -46,8 +46,7 @@ def honour_erasures(sessions: Sequence[SessionDraft], present: Sequence[bool], *
     found = erasures(sessions[0].path)
     honoured = Honoured([])
     for draft, is_present in zip(sessions, present, strict=True):
-        names = [*names_of_key(draft.key, has_id=bool(draft.start.source_id)), *names_in_draft(draft)]
-        about = list(concerning(found, names, _contents(draft), cache(partial(answers_in_draft, draft))))
+        about = _erasures_about(draft, found, is_present=is_present)
         if again:
             honoured.overridden += about
             honoured.sessions.append(draft)
@@ -65,6 +64,21 @@ def honour_erasures(sessions: Sequence[SessionDraft], present: Sequence[bool], *
     if not honoured.sessions:
         raise ErasedError(f"all its sessions were deleted or purged here; {ADVICE}")
     return honoured
+
+
+def _erasures_about(draft: SessionDraft, found: Sequence[Erasure], *, is_present: bool) -> list[Erasure]:
+    """Return the erasures that are about a session.
+
+    If the session is here, a deletion is about it only by the names of its source. A deleted session with the same
+    messages was another one, such as a second import under another id.
+    """
+    names, contents = names_of_key(draft.key, has_id=bool(draft.start.source_id)), _contents(draft)
+    answers = cache(partial(answers_in_draft, draft))
+    about = list(concerning(found, [*names, *names_in_draft(draft)], contents, answers))
+    if not is_present:
+        return about
+    named = {erasure.salt for erasure in concerning(found, names, contents)}
+    return [erasure for erasure in about if erasure.what != SESSION or erasure.salt in named]
 
 
 def _apply(erasure: Erasure, draft: SessionDraft, honoured: Honoured) -> None:

@@ -1,0 +1,115 @@
+"""The deletion of a second import or copy of a source is about that one: the session that stays can be continued."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from amplifier_module_context_persistent.paths import LOG_NAME
+from tests.support.claude_entries import answers, says, text
+from tests.support.commands import run
+from tests.support.imports import write_jsonl
+from tests.support.sessions_of_a_home import log_of
+from tests.support.sweeps import proof
+
+pytestmark = pytest.mark.usefixtures("project")
+
+SESSION = "5f0e-1"
+
+
+def source(path: Path, turns: int) -> Path:
+    """A session of Claude Code with long answers."""
+    entries = []
+    for turn in range(turns):
+        entries += [
+            says(f"u{turn}", f"a{turn - 1}" if turn else None, f"question {turn}"),
+            answers(f"a{turn}", f"u{turn}", f"msg_{turn}", text(f"answer {turn} " * 20), stop="end_turn"),
+        ]
+    return write_jsonl(path, entries)
+
+
+def second_as_jsonl(given: Path) -> str:
+    exported = given.with_name("exported.jsonl")
+    run("copy", SESSION, exported)
+    run("import", exported, "--format", "jsonl", "--session", "second")
+    return "second"
+
+
+def second_of_source(given: Path) -> str:
+    run("import", given, "--session", "second")
+    return "second"
+
+
+def damaged_copy(_: Path) -> str:
+    """A copy of the log without its first line."""
+    return copied("second", 1, None)
+
+
+def copy_of_damaged(_: Path) -> str:
+    """A whole copy, of a log that has lost its first line."""
+    copied("second", 0, None)
+    lines = log_of(SESSION).read_bytes().splitlines(keepends=True)
+    log_of(SESSION).write_bytes(b"".join(lines[1:]))
+    return "second"
+
+
+def copied(name: str, first: int, last: int | None) -> str:
+    shutil.copytree(log_of(SESSION).parent, log_of(name).parent)
+    lines = log_of(name).read_bytes().splitlines(keepends=True)
+    log_of(name).write_bytes(b"".join(lines[first:last]))
+    return name
+
+
+@proof(quick=1)
+@pytest.mark.parametrize("second", [second_as_jsonl, second_of_source, damaged_copy])
+@pytest.mark.parametrize("command", ["file", "directory", "sync"])
+def test_a_session_is_continued_after_a_second_import_of_it_was_deleted(
+    tmp_path: Path, second: object, command: str
+) -> None:
+    given, stick = source(tmp_path / "given" / "talk.jsonl", 2), tmp_path / "stick"
+    run("import", given)
+    assert callable(second)
+    name = second(given)
+    stick.mkdir()
+    if command == "sync":
+        run("sync", stick, "--yes", code=None)
+    run("delete", name, "--yes")
+    source(given, 3)
+    if command == "sync":
+        assert "NOT" not in run("sync", stick, "--yes").output
+    run("import", given.parent if command == "directory" else given)
+    assert log_of(SESSION).exists()
+    assert "answer 2" in log_of(SESSION).read_text()
+
+
+def test_a_deleted_second_import_does_not_come_back_by_a_sync(tmp_path: Path) -> None:
+    given, stick = source(tmp_path / "talk.jsonl", 2), tmp_path / "stick"
+    stick.mkdir()
+    run("import", given)
+    run("import", given, "--session", "second")
+    run("sync", stick, "--yes")
+    assert "stays, another import of the same source" in run("delete", "second", "--yes").stdout
+    run("sync", stick, "--yes")
+    assert not log_of("second").exists()
+    assert [log.parent.name for log in stick.rglob(LOG_NAME)] == [SESSION]
+
+
+def test_a_session_without_a_header_stays_when_a_copy_with_one_is_deleted(tmp_path: Path) -> None:
+    given, stick = source(tmp_path / "talk.jsonl", 2), tmp_path / "stick"
+    stick.mkdir()
+    run("import", given)
+    name = copy_of_damaged(given)
+    run("delete", name, "--yes")
+    run("sync", stick, "--yes", code=None)
+    assert log_of(SESSION).exists()
+
+
+def test_both_imports_of_a_source_are_deleted_as_one_session(tmp_path: Path) -> None:
+    """Then the source is not imported again."""
+    given = source(tmp_path / "talk.jsonl", 2)
+    run("import", given)
+    run("import", given, "--session", "second")
+    run("delete", SESSION, "second", "--yes")
+    assert "was deleted here" in run("import", given, code=2).stderr
