@@ -1,7 +1,7 @@
 """Session ids of other programs as names of directories, which no id leads out of.
 
 Other kits let their users choose ids: a path, an empty text, 300 bytes, `CON`, two that differ in their case alone.
-Each becomes a name that is safe on every file system, and no two become one.
+Each becomes a name that is safe on every file system, and no two become one. Short forms of ids are recognised here, too.
 """
 
 from __future__ import annotations
@@ -47,3 +47,16 @@ def id_of(name: str) -> str | None:
     if name == _HASHED:
         return ""
     return None if _HASHED in name else unquote_to_bytes(name).decode("utf-8", "surrogatepass")
+
+
+def is_short_id_of(session_id: str, name: str) -> bool:
+    """Return whether a name is a short form of a sub-agent's id.
+
+    The first `_` of the id separates two parts: the id of the session that started the sub-agent, with an id of the
+    call; and a part of the sub-agent's own. A short form consists of the beginnings of both parts, with `_` between.
+    """
+    short_parent, _, short_rest = name.partition("_")
+    if not short_parent or not short_rest:
+        return False
+    parent, _, rest = session_id.partition("_")
+    return parent.startswith(short_parent) and rest.startswith(short_rest)

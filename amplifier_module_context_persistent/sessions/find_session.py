@@ -30,11 +30,11 @@ from ..checkout_remote import noted_remote, remote_of
 from ..errors import ContextPersistentError
 from ..log.database_location import location_of, split_location, stored_name, why_no_place
 from ..paths import LOG_NAME, project_slug
+from ..session_ids import is_short_id_of
 from .hosts import projects_dirs
-from .path_aliases import aliases_among, session_of_alias
+from .path_aliases import aliases_among, are_one_log
 from .recognise_log import may_be_log, may_exist
 from .session_name import key_of, metadata_files, read_name, read_names
-from .sub_agents import is_short_id_of
 
 _MOST_NAMED = 5  # the candidates that an error lists for an ambiguous name
 _NAME_CHARS = 40  # the characters of a candidate's name that an error shows
@@ -270,6 +270,13 @@ def _newest_first(logs: Iterable[tuple[Path, str, str]]) -> list[SessionFile]:
     return sorted((session for session in sessions if session.path not in aliases), key=_age)
 
 
+def _session_of_alias(name: str) -> SessionFile | None:
+    """Return the session of which a symbolic link with this name is another path, or None."""
+    aliases = [alias.path for alias in sessions_of_id(name)]
+    sessions = session_files() if aliases else []
+    return next((one for one in sessions if any(are_one_log(one.path, alias) for alias in aliases)), None)
+
+
 def find_session(name: str, working_dir: str | Path = ".", *, storage: str | None = None) -> Path | str:
     """Return the path of the log that a name refers to, or its location in a database.
 
@@ -301,7 +308,7 @@ def find_session(name: str, working_dir: str | Path = ".", *, storage: str | Non
     if session is None:
         session = _by_name(name, _scopes_of_name(working_dir, storage))
     if session is None and storage is None and os.sep not in name:
-        session = session_of_alias(sessions_of_id(name), session_files)
+        session = _session_of_alias(name)
     if session is not None:
         return session.path
     if is_directory:

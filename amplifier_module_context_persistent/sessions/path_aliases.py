@@ -4,13 +4,9 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from .find_session import SessionFile
 
 
 def aliases_among(statuses: Mapping[Path, os.stat_result]) -> set[Path]:
@@ -50,15 +46,6 @@ def _count_links(path: Path) -> int:
     return sum(os.path.islink(one) for one in (path, *path.parents[:3]))
 
 
-def session_of_alias(
-    aliases: Sequence[SessionFile], list_sessions: Callable[[], list[SessionFile]]
-) -> SessionFile | None:
-    """Return the session whose log is also at one of the given paths, by symbolic links; None if there is none.
-
-    Args:
-        aliases: what is found at the paths.
-        list_sessions: returns the sessions without their aliases; called only if there are paths.
-    """
-    real_paths = {os.path.realpath(alias.path) for alias in aliases}
-    sessions = list_sessions() if real_paths else []
-    return next((session for session in sessions if os.path.realpath(session.path) in real_paths), None)
+def are_one_log(one: Path | str, other: Path | str) -> bool:
+    """Tell whether two paths lead to one log by symbolic links."""
+    return os.path.realpath(one) == os.path.realpath(other)

@@ -72,16 +72,3 @@ def noted_parent(session_id: str, path: str | Path) -> str | None:
     if not isinstance(parent, str) or not parent:
         return None
     return parent if session_id.startswith((f"{parent}-", f"{parent}_")) else None
-
-
-def is_short_id_of(session_id: str, name: str) -> bool:
-    """Return whether a name is a short form of a sub-agent's id.
-
-    The first `_` of the id separates two parts: the id of the session that started the sub-agent, with an id of the
-    call; and a part of the sub-agent's own. A short form consists of the beginnings of both parts, with `_` between.
-    """
-    short_parent, _, short_rest = name.partition("_")
-    if not short_parent or not short_rest:
-        return False
-    parent, _, rest = session_id.partition("_")
-    return parent.startswith(short_parent) and rest.startswith(short_rest)

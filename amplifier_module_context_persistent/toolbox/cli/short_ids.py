@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Iterable, Sequence
 
-from ...sessions.sub_agents import is_short_id_of
+from ...session_ids import is_short_id_of
 
 LEAST_ID = 8
 """The least number of characters of a shortened id."""
