@@ -1,7 +1,8 @@
 """Session ids of other programs as names of directories, which no id leads out of.
 
 Other kits let their users choose ids: a path, an empty text, 300 bytes, `CON`, two that differ in their case alone.
-Each becomes a name that is safe on every file system, and no two become one. Short forms of ids are recognised here, too.
+Each becomes a name that is safe on every file system, and no two become one.
+Short forms of ids are recognised here, too.
 """
 
 from __future__ import annotations
