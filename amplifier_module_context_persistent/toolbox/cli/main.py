@@ -18,6 +18,7 @@ from click.exceptions import Exit
 
 from ... import __version__
 from ...installation import needs_extra
+from ..abandoned_copies import may_be_left
 from .command_table import SECTIONS, TABLE
 from .exit_codes import INTERRUPTED, NO_READER, UNUSABLE
 
@@ -59,8 +60,12 @@ class Commands(click.Group):
             return super().make_context(*arguments, **options)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run a command."""
+        """Run a command, after the removal of plain copies that a killed one left."""
         with _ending(ctx):
+            if may_be_left():
+                from ..transfer.plain_copies import remove_abandoned_copies
+
+                remove_abandoned_copies()
             return super().invoke(ctx)
 
 

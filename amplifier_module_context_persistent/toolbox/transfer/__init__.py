@@ -19,7 +19,8 @@ Where things are done:
 - new records of an original are appended to its copy: `append_to_copy`; comparing two copies: `compare_logs`; a
   damaged log is not carried: `damaged_log`; an archived log is copied as its file: `copy_in_form`;
 - a sync: `sync_sides`, `sync_sessions`; a backup: `backup_sessions`, `restore_sessions`;
-- a sealed file: `sealing`, `seal_log`; a turn hidden from outside: `hide_turn`;
+- a sealed file: `sealing`, `seal_log`; its plain copy while it is read: `plain_copies`;
+- a turn hidden from outside: `hide_turn`;
 - files beside a log that we write for the host: `write_host_files`, their lines by `host_transcript_lines`, in a sync
   `sync_host_files`; copies that the host keeps, which nothing here changes: `find_host_copies`.
 """

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import os
+import signal
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -65,10 +67,8 @@ def test_the_next_copy_removes_what_a_killed_command_left(tmp_path: Path, tempor
 @pytest.mark.parametrize("command", [("purge", "--all", "--redact", "secret", "--yes"), ("prune", "--all", "--yes")])
 @pytest.mark.usefixtures("project")
 def test_a_purge_and_a_prune_remove_it(tmp_path: Path, temporary: Path, command: tuple[str, ...]) -> None:
-    """A dry run does not."""
+    """Wherever it is."""
     left_by_a_killed_import(tmp_path)
-    run(*command, "--dry-run", code=None)
-    assert texts_in(temporary)
     run(*command, code=None)
     assert os.listdir(temporary) == []
 
@@ -80,3 +80,52 @@ def test_what_others_named_alike_stays(temporary: Path) -> None:
     (temporary / "context-persistent-plain-link").symlink_to(temporary / "context-persistent-plain-notes")
     remove_abandoned_copies()
     assert texts_in(temporary) == [b"mine"]
+
+
+def killed_import(tmp_path: Path, number: int) -> int:
+    """Open a compressed file in a process that gets a signal then; return the signal that ended the process."""
+    packed = tmp_path / "log.jsonl.gz"
+    packed.write_bytes(gzip.compress(b'{"role":"user","content":"a secret"}\n'))
+    child = os.fork()
+    if not child:
+        signal.signal(number, signal.SIG_DFL)
+        with Source(packed), Source(packed):
+            grandchild = os.fork()
+            if not grandchild:
+                os.kill(os.getpid(), signal.SIGTERM)
+            os.waitpid(grandchild, 0)
+            if len(texts_in(Path(tempfile.gettempdir()))) != 2:
+                os._exit(1)  # a forked child removed them
+            os.kill(os.getpid(), number)
+        os._exit(0)
+    return os.WTERMSIG(os.waitpid(child, 0)[1])
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_that_ends_a_command_removes_its_copies(tmp_path: Path, temporary: Path, number: int) -> None:
+    """The command ends by the signal, as its parent expects. A forked child removes nothing of its parent."""
+    assert killed_import(tmp_path, number) == number
+    assert os.listdir(temporary) == []
+
+
+def test_handlers_of_others_stay_and_ours_go(tmp_path: Path) -> None:
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with PrivateDirectory():
+            assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+            assert signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL
+        assert signal.getsignal(signal.SIGTERM) == before[signal.SIGTERM]
+        assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGHUP, before[signal.SIGHUP])
+
+
+@pytest.mark.usefixtures("project")
+def test_the_next_command_of_any_kind_removes_what_a_killed_one_left(
+    tmp_path: Path, temporary: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TMPDIR", str(temporary))
+    left_by_a_killed_import(tmp_path)
+    run("list", "--all")
+    assert os.listdir(temporary) == []

@@ -1,0 +1,21 @@
+"""Tell quickly whether killed commands may have left plain copies of sealed files (`transfer/plain_copies`)."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+
+PREFIX = "context-persistent-plain-"
+"""The beginning of the name of each private directory with plain copies."""
+_DIRECTORIES = ("XDG_RUNTIME_DIR", "TMPDIR", "TEMP", "TMP")
+"""Environment variables with directories in which private directories are made."""
+
+
+def may_be_left() -> bool:
+    """Return whether a private directory is in one of the usual places. It may be in use by another command."""
+    places = {os.environ.get(variable, "") for variable in _DIRECTORIES} | {"/tmp"}  # noqa: S108 - only looked into
+    for place in filter(None, places):
+        with suppress(OSError):
+            if any(name.startswith(PREFIX) for name in os.listdir(place)):
+                return True
+    return False
