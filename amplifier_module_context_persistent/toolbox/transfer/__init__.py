@@ -7,11 +7,13 @@ Rules of this package:
 - Formats of other agents have one file each, in `importers` and `exporters`.
 
 Where things are done:
-- an import: `import_session` and `import_directory`, `drafts` of the sessions, their ids and places: `import_places`;
+- an import: `import_session` and `import_directory`; of a file that is not a log: `import_drafts`, which makes `drafts`
+  of the sessions; their ids and places: `import_places`;
 - which sessions of a source are imported: `wanted_sessions`; what is new since an earlier import: `earlier_import`;
   it is written: `write_import`; of a running agent: `watch_imports`;
 - an import of a log of this package: `import_log`; of an export made here: `import_own_export`;
-- a fork or a rewind begins at a turn: `history_at`;
+- a fork: `fork_session`, its records by `fork_records`, of a whole log with all it hides `fork_whole`; a rewind:
+  `rewind_session`; the turn where either begins: `history_at`;
 - a purge, with the host's files: `purge_session`; the log itself: `toolbox/maintenance`;
 - erased content stays erased: `erasure_record` (what is remembered, with `erased_session_names` and
   `erased_text_rule`), `erasure_list` (where), `erasure_is_about` (which session), `undone_erasures` (those that a log

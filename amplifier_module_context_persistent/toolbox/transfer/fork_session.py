@@ -16,27 +16,23 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 from ... import clock
-from ...checkout_remote import REMOTE
 from ...config import Config
 from ...errors import ConfigError
 from ...log.database_location import location_of, shown_location, split_location, stored_name
 from ...log.filesystem import FileSystem
 from ...log.index import USER
 from ...log.open_log import check_is_free
-from ...log.record_line import FORMAT_VERSION, Message, encode_control, encode_object
-from ...messages.metadata import given_id
 from ...paths import LOG_NAME, log_name, log_path
 from ...sessions.transcript import Transcript, session_id_in
-from ...view.rules_of_log import header_marks
-from .copy_log import carry, refused_messages, write_new_log
+from .copy_log import refused_messages, write_new_log
+from .fork_records import ForkRecords
 from .history_at import HistoryPrefix, following_plan, history_at
 from .importers.account import LostLine
 from .write_host_files import (
@@ -121,37 +117,41 @@ def fork_session(
     session_id = _new_id(session_id, path)
     with Transcript(origin, files=files) as transcript:
         past = history_at(transcript, at)
+        plan = following_plan(transcript.book, past.ordinals)
+        records = ForkRecords(transcript, past, plan, session_id, now(), new_id)
         place = str(path or _place(transcript, str(session_id), working_dir))
         is_begun = _is_begun(place, transcript, past)
         target = os.path.abspath(place) if is_begun else _checked(place)
-        plan = following_plan(transcript.book, past.ordinals)
-        created = now()
-        parent_id = session_id_in(transcript)
-        header = _header(transcript, past, session_id=session_id, created=created, log_id=new_id())
-        refused = dict[int, str]()  # filled while the bodies are read
-        bodies = _bodies(header, transcript, past, plan, new_id, refused)
         host_files = list[str]()
         if dry_run:
-            deque(bodies, maxlen=0)  # to know what cannot be copied
+            deque(records.bodies(), maxlen=0)  # to know what cannot be copied
         else:
-            with making_session(target):
-                if not is_begun:
-                    write_new_log(target, bodies)
-                if Path(target).parent.name == session_id:
-                    host_files = write_host_files(
-                        target, created=created, parent_id=parent_id, is_fork=True, origin=transcript.path
-                    )
+            host_files = _write(target, records, is_begun=is_begun)
         return Fork(
             path=target,
             session_id=session_id,
-            parent_id=parent_id,
+            parent_id=session_id_in(transcript),
             message_id=past.message_id,
             turn=past.turn,
-            messages=len(past) - len(refused),
+            messages=len(past) - len(records.refused),
             plan=str(plan.get("id")) if plan is not None else "",
-            not_carried=refused_messages(transcript.reader, refused),
+            not_carried=refused_messages(transcript.reader, records.refused),
             host_files=host_files,
             host_turn=_host_turns(transcript, past),
+        )
+
+
+def _write(target: str, records: ForkRecords, *, is_begun: bool) -> list[str]:
+    """Write the log of a fork, unless an earlier call wrote it, and files for the host; return the paths of those."""
+    transcript = records.transcript
+    with making_session(target):
+        if not is_begun:
+            write_new_log(target, records.bodies())
+        if Path(target).parent.name != records.session_id:
+            return []
+        parent_id = session_id_in(transcript)
+        return write_host_files(
+            target, created=records.created, parent_id=parent_id, is_fork=True, origin=transcript.path
         )
 
 
@@ -187,55 +187,6 @@ def _new_id(session_id: str | None, path: str | Path | None) -> str | None:
     if session_id is not None and "_" in session_id:
         raise ConfigError(f"session_id: {session_id!r} is not allowed: the host hides ids with '_' as sub-sessions")
     return session_id
-
-
-def _bodies(
-    header: bytes,
-    transcript: Transcript,
-    past: HistoryPrefix,
-    plan: Message | None,
-    new_id: Callable[[], str],
-    refused: dict[int, str],
-) -> Iterator[bytes]:
-    """Yield the bodies of the fork's records.
-
-    Messages that cannot be copied are added to `refused`, with the reason.
-    """
-    yield header
-    index = transcript.reader.index
-    for one in carry(transcript.reader, past.ordinals, rename=lambda _: new_id(), refused=refused):
-        provider, model = index.model_of(one.ordinal)
-        if provider:  # its receipt is not copied
-            yield encode_control("asked", provider=provider, model=model)
-        yield one.body
-    yield from map(encode_object, index.session.usage.values())
-    for what, provider, model in sorted(index.session.learned):
-        yield encode_control("learned", what=what, provider=provider, model=model)
-    for hidden, run in groupby(past.ordinals, index.session.hidden.__contains__):
-        if hidden:  # turns hidden from the origin's views stay hidden in the fork's
-            members = list(run)
-            turn = [given_id(message) or "" for message in transcript.reader.read([members[0], members[-1]])]
-            yield encode_control("hide", id=new_id(), turn=turn, hidden=True)
-    if plan is not None:
-        yield encode_object(plan)
-
-
-def _header(transcript: Transcript, past: HistoryPrefix, *, session_id: str | None, created: str, log_id: str) -> bytes:
-    known = transcript.header
-    return encode_control(
-        "header",
-        version=FORMAT_VERSION,
-        log_id=log_id,
-        session_id=session_id,
-        tokenizer=known.get("tokenizer", "estimate"),
-        created=created,
-        **header_marks([known] if known else []),
-        **({REMOTE: known[REMOTE]} if known.get(REMOTE) else {}),
-        parent_id=session_id_in(transcript),
-        parent_log_id=known.get("log_id"),
-        forked_from=past.message_id,
-        forked_from_turn=past.turn,
-    )
 
 
 def _place(transcript: Transcript, session_id: str, working_dir: str | None) -> Path | str:
