@@ -140,7 +140,7 @@ SECTIONS = {
             "cli.verify_and_repair:verify", "Check logs: their records, their chain of checksums, their tails."
         ),
         "repair": CommandEntry("cli.verify_and_repair:repair", "Repair the end of a log without losing anything."),
-        "storage": CommandEntry("cli.storage:storage", "Prepare a PostgreSQL database for logs."),
+        "storage": CommandEntry("cli.storage:storage", "Prepare a PostgreSQL database for logs, and check it."),
     },
     "More": {
         "demo": CommandEntry(

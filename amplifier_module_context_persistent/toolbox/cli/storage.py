@@ -1,4 +1,4 @@
-"""`context-persistent storage`: create and migrate the tables of logs in PostgreSQL.
+"""`context-persistent storage init`: create and migrate the tables of logs in PostgreSQL.
 
 Exit codes: 0 done, 2 nothing was done.
 """
@@ -30,6 +30,7 @@ from ...log.postgres.schema import (
 )
 from ...log.postgres.server import read_conninfo
 from .error_messages import UnusableError
+from .storage_check import check, reason_of
 from .terminal import escaped
 
 if TYPE_CHECKING:
@@ -38,7 +39,10 @@ if TYPE_CHECKING:
 
 @click.group()
 def storage() -> None:
-    """Prepare a PostgreSQL database for logs."""
+    """Prepare a PostgreSQL database for logs, and check it."""
+
+
+storage.add_command(check)
 
 
 @storage.command("init")
@@ -98,7 +102,7 @@ def init(
             prepare = _foresee if dry_run else _prepare
             done = prepare(connection, location.schema, asked)
     except (ValueError, psycopg.Error, MigrationError, WouldBeRefusedError, LogUnreadableError) as error:
-        raise UnusableError(_reason(error)) from error
+        raise UnusableError(reason_of(error)) from error
     if as_json:
         result = {"storage": location.shown, "schema": location.schema, **done.to_json()}
         granted = [{"right": kind, "role": role} for kind, role in grants]
@@ -293,13 +297,6 @@ def _said(work: _TableWork, *, dry_run: bool) -> str:
 
 def _tell_waits(what: str) -> None:
     click.echo(escaped(f"{what}; trying again"), err=True)
-
-
-def _reason(error: Exception) -> str:
-    """Return the first line of an error's message."""
-    message = str(error.args[1]) if isinstance(error, OSError) else str(error)
-    lines = message.strip().splitlines()
-    return lines[0] if lines else "the server refused"
 
 
 _MAY = {

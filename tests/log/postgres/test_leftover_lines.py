@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from contextlib import closing
 
 import pytest
@@ -100,3 +101,45 @@ def test_lines_that_are_left_are_found_and_go(server: TestServer, storage: str, 
     leave_lines(server, storage, how)
     delete_stored_log(location, size_of(location))
     assert lines_in(server, storage) == 0
+
+
+@every_kind
+def test_lines_of_no_session_are_named_and_deleted(server: TestServer, storage: str) -> None:
+    """As somebody leaves them who deletes a log's row by hand; lines of sessions stay."""
+    schema = storage.rpartition("=")[2]
+    assert "every line belongs to a session" in run("storage", "check", storage).output
+    for name, count in (("p/kept", 3), ("p/gone", 4), ("p/too", 5)):
+        with closing(PostgresLog(f"{storage}#{name}")) as log:
+            append(log, *range(count))
+    ((stays,),) = server.execute(f"select head from {schema}.log where name = 'p/kept'")
+    before = lines_in(server, storage)
+    server.execute(f"delete from {schema}.log where name <> 'p/kept'")
+    told = run("storage", "check", storage, "--json", code=1)
+    found = json.loads(told.output)
+    assert sum(log["lines"] for log in found["of_no_session"]) == before - stays
+    assert len(found["of_no_session"]) == 2
+    assert f"{before - stays} lines" in run("storage", "check", storage, code=1).output
+    assert "answer y" in run("storage", "check", storage, "--delete", code=2).output
+    assert lines_in(server, storage) == before
+    assert f"Deleted: {before - stays}" in run("storage", "check", storage, "--delete", "--yes").output
+    assert lines_in(server, storage) == stays
+    assert verify_log(f"{storage}#p/kept").is_sound
+
+
+@pytest.mark.parametrize("secured", ["log", "record"])
+def test_lines_of_sessions_that_are_hidden_are_not_taken_for_lost(
+    server: TestServer, storage: str, secured: str
+) -> None:
+    """A role that row-level security restricts is refused, whichever table has it."""
+    role = storage.rpartition("=")[2]
+    server.execute(f"create role {role} login")
+    run("storage", "init", storage, "--grant-purge", role)
+    server.execute(f"alter table {role}.{secured} enable row level security")
+    with closing(PostgresLog(f"{storage}#p/s")) as log:
+        append(log, *range(3))
+    before = lines_in(server, storage)
+    theirs = storage.replace("postgres:@", f"{role}:@", 1)
+    told = run("storage", "check", theirs, "--delete", "--yes", code=2).output
+    assert "row-level security" in told
+    assert lines_in(server, storage) == before
+    assert "every line belongs to a session" in run("storage", "check", storage).output

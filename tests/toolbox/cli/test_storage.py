@@ -240,7 +240,7 @@ def test_the_questions_of_the_page_are_answered(server: TestServer) -> None:
         )
     parts = QUERIES.read_text().split("```")
     answers = [server.execute(part.removeprefix("sql")) for part in parts if part.startswith("sql")]
-    by_project, by_day, tables, _connected, _old, by_role, tools, tokens, of_no_session = answers
+    by_project, by_day, tables, _connected, _old, by_role, tools, tokens = answers
     assert by_project[0][:3] == ("-home-u-app", 1, 7)
     assert by_day[0][1:] == ("postgres", 1, 9)
     expected = {"log", "record", "frame", "erasure", "glance", "figures", "ranked_log", "ranked_message", "version"}
@@ -248,9 +248,6 @@ def test_the_questions_of_the_page_are_answered(server: TestServer) -> None:
     assert by_role == [(STAMP[:10], "assistant", 3), (STAMP[:10], "user", 4)]
     assert tools == [("bash", 2), ("grep", 1)]
     assert tokens == [("-home-u-app", 2, 100, 7)]
-    assert of_no_session == [(0, None)]
-    server.execute("delete from context_persistent.log")
-    assert server.execute(parts[-2].removeprefix("sql"))[0][0] == 9
     server.execute("drop schema context_persistent cascade")
 
 
