@@ -17,11 +17,17 @@ from ...paths import LOG_NAME
 from ...sessions.find_session import SessionFile
 from ...sessions.overview import Overview
 from ..transfer.delete_sessions import is_fork, with_sub_agents
+from ..transfer.erased_session_names import name_of_id
+from ..transfer.erasure_is_about import concerning
+from ..transfer.erasure_list import erasures
+from ..transfer.erasure_record import SESSION
 from ..transfer.purge_session import places_left
 from .completion import complete
 from .delete_listed import clear_up, delete_listed, looked_at
 from .erasing import erasing_options
+from .error_messages import UnusableError, unusable
 from .session_argument import path_of, picked, session_file, sessions_that_may_belong, storage, storage_option
+from .terminal import one_line
 
 
 @click.command()
@@ -110,9 +116,32 @@ def _named_by(names: Sequence[str]) -> tuple[list[tuple[str, list[str]]], list[s
         places_without_log = _places_of(name)
         if places_without_log:
             places += places_without_log
+            continue
+        day = _day_of_deletion(name)
+        if day:
+            click.echo(f"{one_line(name)}: already deleted, on {day}", err=True)
         else:
             paths.append(path_of(name))
     return places, list(dict.fromkeys(paths))
+
+
+def _day_of_deletion(name: str) -> str:
+    """Return the day on which a session that is not here any more was deleted; "" if it is here, or is not known.
+
+    Args:
+        name: what a person gave: the session's whole id, or the path of its log or directory.
+    """
+    try:
+        found_path = path_of(name)
+        if stored_name(found_path) is not None or os.path.lexists(found_path):
+            return ""
+    except UnusableError:
+        pass
+    path = Path(name)
+    session_id = path.parent.name if path.name == LOG_NAME else path.name
+    with unusable():
+        found = list(concerning(erasures(storage() or ""), [name_of_id(session_id)]))
+    return max((erasure.day for erasure in found if erasure.what == SESSION), default="")
 
 
 def _sessions_at(paths: Sequence[str], known: Sequence[SessionFile]) -> list[SessionFile]:

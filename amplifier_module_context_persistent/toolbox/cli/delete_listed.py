@@ -7,6 +7,7 @@ import os
 import time
 from collections.abc import Iterable, Sequence
 from contextlib import closing, suppress
+from dataclasses import replace
 from itertools import groupby
 from typing import Any
 
@@ -21,7 +22,7 @@ from ...sessions.find_session import SessionFile
 from ...sessions.overview import Overview, held_logs, overview_of
 from ..transfer.copies_beside import CopiesBeside, is_second_import, is_under_own_id
 from ..transfer.delete_sessions import Deletion, delete_session, plan_deletion
-from ..transfer.erased_session_names import names_in, names_of_log_alone
+from ..transfer.erased_session_names import name_of_id, names_in, names_of_log_alone
 from ..transfer.erasure_list import lift, note_erasure
 from ..transfer.erasure_record import SESSION, Erasure, erasure_of
 from ..transfer.plain_copies import remove_abandoned_copies
@@ -192,7 +193,7 @@ def _delete_one(deletion: Deletion, *, host_files: bool) -> list[str]:
     path = str(deletion.seen.session.path)
     if deletion.is_copy:
         return delete_session(deletion, host_files=host_files)
-    erasure = _deletion_of(path, by_log_only=deletion.is_second_import)
+    erasure = _deletion_of(path, deletion.seen.session.id, by_log_only=deletion.is_second_import)
     noted = list[Erasure]()
 
     def begin() -> None:
@@ -214,11 +215,12 @@ def _delete_one(deletion: Deletion, *, host_files: bool) -> list[str]:
     return removed
 
 
-def _deletion_of(log: str, *, by_log_only: bool) -> Erasure:
+def _deletion_of(log: str, session_id: str, *, by_log_only: bool) -> Erasure:
     """Return the erasure that says that the session of a log is deleted.
 
     Args:
         log: the log.
+        session_id: the id of the session.
         by_log_only: recognise only copies of the log, and not its source.
 
     Raises:
@@ -227,6 +229,7 @@ def _deletion_of(log: str, *, by_log_only: bool) -> Erasure:
     with closing(open_reader(log)) as reader:
         reader.follow()
         names = names_of_log_alone(reader) if by_log_only else names_in(reader)
+        names = replace(names, names=(*names.names, name_of_id(session_id)))
         return erasure_of(names, SESSION, time=utc_now(), purges=filter(None, salts_of_purges(reader)))
 
 

@@ -61,6 +61,11 @@ def names_in(reader: ReadableLog, gone: Iterable[int] | None = None) -> SourceNa
     return SourceNames(tuple(names), count, content, tuple(message_names), tuple(answers), tuple(id_hashes))
 
 
+def name_of_id(session_id: str) -> str:
+    """Return the name by which a person's `delete` recognises a session that is deleted already; no import uses it."""
+    return f"session:{session_id}"
+
+
 def names_of_log_alone(reader: ReadableLog) -> SourceNames:
     """Return the name by which only copies of an open log are recognised, and not its source or other imports of it."""
     return SourceNames(tuple(name for name in names_of_headers(reader) if name.startswith("log:")))

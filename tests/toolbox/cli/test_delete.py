@@ -412,3 +412,17 @@ def test_a_purge_says_which_copy_beside_the_session_keeps_the_text() -> None:
         shows(result.stdout, f"{copy} is the same session as {log}, and holds it too")
     run("purge", "copied", "--redact", "Keep", "--yes")
     run("purge", "kept", "--redact", "Keep", "--yes")
+
+
+@pytest.mark.parametrize("by_path", [False, True])
+def test_what_is_deleted_already_is_told_and_the_rest_goes(*, by_path: bool) -> None:
+    """A killed `delete A B` is repeated as it was. What nobody deleted is an error, and then nothing is done."""
+    logs = [with_own_id("one"), with_own_id("two")]
+    names = [str(log.parent) for log in logs] if by_path else ["one", "two"]
+    run("delete", "one", "--yes")
+    assert "unknown" in run("delete", names[1], "unknown", "--yes", code=2).stderr
+    assert logs[1].exists()
+    result = run("delete", *names, "--yes")
+    assert f"{names[0]}: already deleted, on " in result.stderr
+    assert not logs[1].exists()
+    run("delete", *names, "--yes")
