@@ -7,7 +7,6 @@ catalogue or in the log's database. Newer ones are made from the log and stored 
 from __future__ import annotations
 
 import logging
-import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, field, replace
@@ -21,6 +20,7 @@ from ..catalogue.ranked_words import KnownWords, RankedWords, known_words
 from ..catalogue.ranked_words_in_postgres import ServerFill, ends_of, kept_in_database
 from ..errors import LogError, LogUnreadableError
 from ..log.contract import ReadableLog
+from ..log.file_handle import size_of_log
 from ..log.open_reader import file_reader, open_reader
 from ..log.postgres.ranked_rows import RankedLog
 from ..log.reader import LogReader
@@ -83,11 +83,11 @@ class IndexedLog:
 
     @property
     def size_bytes(self) -> int:
-        """The size of the log; 0 if it is unknown."""
+        """The size of the log, also of one in an archive; 0 if it is unknown."""
         if self.on_server is not None:
             return self.on_server.size
         try:
-            return os.lstat(self.path).st_size
+            return size_of_log(self.path)
         except OSError:
             return 0
 

@@ -16,6 +16,7 @@ from amplifier_module_context_persistent.catalogue.catalogue_file import Catalog
 from amplifier_module_context_persistent.catalogue.log_coverage import Stamp, name_of
 from amplifier_module_context_persistent.catalogue.ranked_fill import FillTarget, RankedFill, lacking
 from amplifier_module_context_persistent.catalogue.ranked_words import KnownWords, known_words
+from amplifier_module_context_persistent.log.archive_log import archive_log
 from amplifier_module_context_persistent.log.database_location import stored_name
 from amplifier_module_context_persistent.log.reader import LogReader
 from amplifier_module_context_persistent.search import ranked_segment
@@ -184,3 +185,18 @@ def test_a_database_is_filled_once(storage: str, opened: list[str], segments: li
     assert found(search) == found(RankedSearch(session_files(storage=storage)))
     assert sorted(opened) in (sorted([*NAMES, name]) for name in NAMES)
     assert not segments
+
+
+def test_the_progress_of_archived_logs_is_in_bytes_of_the_logs() -> None:
+    """It never exceeds its total, which is what the logs have."""
+    sizes = []
+    for name in ("one", "two"):
+        write_log(name, 200)
+        log_of(name).chmod(0o600)
+        sizes.append(log_of(name).stat().st_size)
+    archive_log(str(log_of("one")))
+    told: list[tuple[int, int]] = []
+    found(RankedSearch(session_files(), progress=lambda done, total: told.append((done, total))))
+    assert {total for _, total in told} == {sum(sizes)}
+    assert [done for done, _ in told] == sorted(done for done, _ in told)
+    assert told[-1][0] == sum(sizes)
