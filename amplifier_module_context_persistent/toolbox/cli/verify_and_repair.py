@@ -213,7 +213,11 @@ def _show_findings(output: Console, title: str, findings: list[Finding]) -> None
     for (kind, detail), alike in list(groups.items())[:_MOST_SHOWN]:
         place = _place(alike[0])
         before = f"{place}: " if place else ""
-        _say(output, f"  - {before}{kind.replace('_', ' ')}: {detail}")
+        if kind == "archive_frame":  # its text says the place in the file
+            before = "a part of the archive cannot be read: "
+        else:
+            before += f"{kind.replace('_', ' ')}: "
+        _say(output, f"  - {before}{detail}")
         if len(alike) > 1 and place:
             _say(output, f"    {len(alike) - 1:,} more like it: {_other_places(alike, place)}")
         _say(output, f"    {alike[0].advice}")

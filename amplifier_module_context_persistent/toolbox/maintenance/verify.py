@@ -11,12 +11,14 @@ import os
 import re
 import stat
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from ...errors import LogError
 from ...log.append_lock import AppendLock
+from ...log.archive_format import Frame
+from ...log.archived_bytes import ArchivedBytes
 from ...log.contract import ReadableLog, damaged_frames, leftover_lines
 from ...log.filesystem import FileSystem
 from ...log.index import ASSISTANT, TOOL
@@ -46,7 +48,7 @@ ADVICE = {
     "orphan_result": "views leave it out; nothing to do",
     "saved_tail": "what a crash left of an append that nobody was told was stored; purge --torn removes it",
     "purging": "a purge was interrupted and the log is whole; if none is running, delete this file",
-    "archive_frame": "all other frames are read; put a backup in its place, or go on with a fork of what can be read",
+    "archive_frame": "all other lines are read; put a backup in its place, or go on with a fork of what can be read",
     "archive_index": "nothing is lost: frames are read without it; archive --undo, then archive it again",
     "columns": "somebody changed the table: copy the log to a file, and that file to another name or database",
     "leftover": "nothing of this log is lost; whatever left them, each purge of the session, and delete, removes them",
@@ -143,7 +145,8 @@ def verify_log(path: str, *, files: FileSystem | None = None) -> Report:
             _add_file(report, file)
         else:
             lost = damaged_frames(reader)
-            report.damage += [Finding("archive_frame", one.detail, one.line, one.offset) for one in lost]
+            of_frames = [Finding("archive_frame", one.detail, one.line, one.offset) for one in lost]
+            report.damage = [*of_frames, *report.damage]
             if not lost:
                 report.damage += _columns(reader, path, files)
             report.damage += _leftover(reader)
@@ -172,15 +175,23 @@ def _add_file(report: Report, reader: LogReader) -> None:
         report.damage.append(Finding("torn_tail", detail, offset=torn.offset))
     if reader.lacks_newline:
         report.damage.append(Finding("no_newline", "the last line has no newline", offset=reader.size))
-    report.damage += _of_archive(reader)
+    if reader.file.archive is not None:
+        report.damage = [*_of_archive(reader.file.archive), *_outside_frames(reader.file.archive, report.damage)]
     report.notes += _beside(reader)
 
 
-def _of_archive(reader: LogReader) -> Iterator[Finding]:
+def _outside_frames(archive: ArchivedBytes, damage: Sequence[Finding]) -> list[Finding]:
+    """Return the damage of an archived log, without lines of damaged frames: each such frame is one finding."""
+    lost = [archive.frames[number] for number in archive.damaged]
+    return [found for found in damage if not any(_is_in(frame, found) for frame in lost)]
+
+
+def _is_in(frame: Frame, found: Finding) -> bool:
+    return found.line is not None and frame.line < found.line <= frame.line + frame.lines
+
+
+def _of_archive(archive: ArchivedBytes) -> Iterator[Finding]:
     """Yield the damaged frames of an archived log's file and the faults of its index."""
-    archive = reader.file.archive
-    if archive is None:
-        return
     for number, why in archive.damaged.items():
         frame = archive.frames[number]
         detail = f"{archive.place_of(number)}: {why}"

@@ -284,6 +284,8 @@ def test_a_damaged_frame_is_told_with_its_place() -> None:
     found = [one for one in told["damage"] if one["kind"] == "archive_frame"]
     assert len(found) == 1
     shows(found[0]["detail"], "frame ", "of the file", "of the log")
+    assert told["damage"] == found
+    shows(run("verify", "one", code=1).stdout, "damage: 1", "a part of the archive cannot be read: frame ")
     assert 80 < told["messages"]["total"] < 120
     shows(run("list").stdout, "damaged")
     run("show", "one", code=None)
