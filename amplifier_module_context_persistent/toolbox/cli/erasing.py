@@ -79,11 +79,15 @@ def what_follows(logs: Iterable[str]) -> str:
     if not synced:
         return ""
     erased_in = set(map(_place_of, logs))
-    places = [place for place in synced if place not in erased_in]
-    if erased_in.intersection(synced):
+    others = [place for place in synced if place.name not in erased_in]
+    places = list(map(str, others))
+    if len(others) < len(synced):
         places.insert(0, "this home")
     named = one_line(", ".join(places))
-    return f"At the next `context-persistent sync` it is erased in {named} too, and on other machines at theirs."
+    follows = f"At the next `context-persistent sync` it is erased in {named} too, and on other machines at theirs."
+    if any(place.is_missing for place in others):
+        follows += " `context-persistent sync PLACE --forget` leaves out a place that is gone."
+    return follows
 
 
 def _place_of(log: str) -> str:

@@ -31,7 +31,7 @@ from ..transfer.sync_erasures import (
     plan_erasing,
     travelling_erasures,
 )
-from ..transfer.sync_places import note_synced
+from ..transfer.sync_places import forget_synced, note_synced, synced_places
 from ..transfer.sync_sessions import Step, Sync, What, pairs_of
 from ..transfer.sync_sides import Remotes, Side, home_side, of_project, other_side, with_sub_agents
 from .confirm import ask, check_can_ask
@@ -55,6 +55,7 @@ _NAME_CELLS = 40
 @click.option(
     "--keep", type=click.Choice(["both"]), help="Keep both histories of a session that went on on both sides."
 )
+@click.option("--forget", is_flag=True, help="Only forget DIR or URL, which deletions then no longer name.")
 @erasing_options
 @click.pass_context
 def sync(
@@ -64,6 +65,7 @@ def sync(
     everywhere: bool,
     wanted: SessionFilter,
     keep: str | None,
+    forget: bool,
     dry_run: bool,
     yes: bool,
     as_json: bool,
@@ -81,6 +83,9 @@ def sync(
     on the other side, whatever the filters say. The command shows them and asks first. A session that is open is not
     written to. If a sync is interrupted, the next sync finishes it.
     """
+    if forget:
+        _forget(place, dry_run=dry_run)
+        return
     check_can_ask(as_json=as_json, yes=yes, dry_run=dry_run)
     scope = _Scope(wanted, everywhere=everywhere, keep_both=keep == "both")
     with unusable():
@@ -106,7 +111,7 @@ def sync(
         if count:
             ask(f"Erase it in {counted(count, 'session')}, and go on?", yes=yes)
         with suppress(OSError):  # only the messages of deletions need the note
-            note_synced(there.name)
+            note_synced(there.name, utc_now())
         with unusable():
             erase(erasing, travelling, now=utc_now)
             if erasing:
@@ -116,6 +121,23 @@ def sync(
             for side in (here, there):
                 side.remove_stale_marks()
     context.exit(_told(erasing, plan, there, dry_run=dry_run, as_json=as_json))
+
+
+def _forget(place: str, *, dry_run: bool) -> None:
+    """Forget a place that an earlier sync noted, and print it.
+
+    Raises:
+        UnusableError: no such place is noted; the text names those that are.
+    """
+    if dry_run:
+        raise click.UsageError("--forget changes nothing but the note of the place; give it without --dry-run")
+    with unusable():
+        forgotten = forget_synced(place)
+    if not forgotten:
+        known = one_line(", ".join(map(str, synced_places()))) or "none"
+        raise UnusableError(f"no sync with {one_line(place)} is noted; noted places: {known}")
+    for one in forgotten:
+        say(f"Forgotten: {one_line(str(one))}. What is there stays; the next sync with it notes it again.")
 
 
 def _count_sessions(erasing: Sequence[ErasingStep]) -> int:

@@ -1,15 +1,19 @@
 """The places with which this home was synced, so that a deletion can name where copies follow.
 
-They are in `~/.amplifier/context-synced.json` (mode 0600), the last one first, without passwords. The file can be
-removed at any time: the next sync makes it again.
+They are in `~/.amplifier/context-synced.json` (mode 0600), the last one first, without passwords, with the time of the
+last sync. The file can be removed at any time: the next sync makes it again. A place that is gone can be forgotten.
 """
 
 from __future__ import annotations
 
 import json
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from ...log.atomic_file import NewFile
+from ...log.database_location import split_location, stored_name, without_password
 from ...log.filesystem import open_regular
 
 _NAME = "context-synced.json"
@@ -18,7 +22,28 @@ _MOST_PLACES = 8
 _MOST_BYTES = 1 << 16
 
 
-def synced_places() -> list[str]:
+@dataclass(frozen=True, slots=True)
+class SyncedPlace:
+    """A directory or a database with which this home was synced."""
+
+    name: str
+    time: str = ""
+    """The time of the last sync, in ISO 8601; empty if an earlier version noted the place."""
+
+    def __str__(self) -> str:
+        """Return the place for a person, with the day of the last sync, and whether a directory is missing now."""
+        known = [f"last synced {self.time[:10]}"] if self.time else []
+        if self.is_missing:
+            known.append("not there now")
+        return f"{self.name} ({', '.join(known)})" if known else self.name
+
+    @property
+    def is_missing(self) -> bool:
+        """Whether the place is a directory that does not exist now, such as a stick that is not in the machine."""
+        return stored_name(self.name) is None and not os.path.isdir(self.name)
+
+
+def synced_places() -> list[SyncedPlace]:
     """Return the directories and databases with which this home was synced, the last one first.
 
     A file that cannot be read counts as empty.
@@ -28,23 +53,59 @@ def synced_places() -> list[str]:
             value = json.loads(file.read(_MOST_BYTES))
         if value["version"] != _VERSION:
             return []
-        return [place for place in value["places"] if isinstance(place, str)][:_MOST_PLACES]
+        times = value.get("times")
+        known = times if isinstance(times, dict) else {}
+        names = [name for name in value["places"] if isinstance(name, str)]
+        return [SyncedPlace(name, str(known.get(name) or "")) for name in names[:_MOST_PLACES]]
     except (OSError, ValueError, TypeError, KeyError, RecursionError):
         return []
 
 
-def note_synced(place: str) -> None:
+def note_synced(name: str, time: str) -> None:
     """Note that this home was synced with a place.
+
+    Args:
+        name: the place.
+        time: the time of the sync, in ISO 8601.
 
     Raises:
         OSError: the note cannot be written.
     """
+    others = [place for place in synced_places() if place.name != name]
+    _write([SyncedPlace(name, time), *others][:_MOST_PLACES])
+
+
+def forget_synced(place: str) -> list[SyncedPlace]:
+    """Forget a place, which need not exist any more. Nothing is changed in the place itself.
+
+    Args:
+        place: the place as a person names it for a sync, or as it was noted.
+
+    Returns:
+        The forgotten places; empty if none is noted by this name.
+
+    Raises:
+        OSError: the note cannot be written.
+        ConfigError: the place is a URL that cannot be read.
+    """
+    names = {place}
+    if stored_name(place) is not None:
+        names.add(split_location(without_password(place))[0])
+    else:
+        directory = os.path.abspath(os.path.expanduser(place))
+        names |= {directory, os.path.join(directory, ".amplifier", "projects"), os.path.join(directory, "projects")}
     known = synced_places()
-    if known[:1] == [place]:
-        return
-    places = [place, *(one for one in known if one != place)][:_MOST_PLACES]
+    forgotten = [one for one in known if one.name in names]
+    if forgotten:
+        _write([one for one in known if one.name not in names])
+    return forgotten
+
+
+def _write(places: Sequence[SyncedPlace]) -> None:
+    times = {place.name: place.time for place in places if place.time}
+    value = {"version": _VERSION, "places": [place.name for place in places], "times": times}
     with NewFile(_path(), replace=True, with_directories=True) as file:
-        file.write(json.dumps({"version": _VERSION, "places": places}).encode() + b"\n")
+        file.write(json.dumps(value).encode() + b"\n")
         file.finish()
 
 

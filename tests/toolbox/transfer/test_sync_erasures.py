@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -244,12 +245,52 @@ def test_an_erasure_names_the_places_where_the_next_sync_erases_too(
     laptop.run("sync", stick, "--dry-run")
     assert "sync" not in laptop.run(*command, "--dry-run").output
     laptop.run("sync", stick)
-    assert f"it is erased in {stick} too" in laptop.run(*command, "--dry-run").output
+    day = synced_day(laptop)
+    assert f"it is erased in {stick} (last synced {day}) too" in laptop.run(*command, "--dry-run").output
     other = stick.parent / "other"
     other.mkdir()
     laptop.run("sync", other)
-    assert f"it is erased in {other}, {stick} too" in laptop.run(*command, "--dry-run").output
-    assert f"it is erased in {other}, {stick} too" in laptop.run(*command, "--yes").output
+    told = f"it is erased in {other} (last synced {day}), {stick} (last synced {day}) too"
+    assert told in laptop.run(*command, "--dry-run").output
+    assert told in laptop.run(*command, "--yes").output
+
+
+def test_a_place_that_is_gone_can_be_forgotten(laptop: Home, stick: Path) -> None:
+    """It is told that it is not there, and named no more once it is forgotten; a later sync notes it again."""
+    laptop.says("talk", "one")
+    other = stick.parent / "other"
+    other.mkdir()
+    for place in (stick, other):
+        laptop.run("sync", place)
+    day = synced_day(laptop)
+    away = stick.rename(stick.parent / "away")
+    told = laptop.run("delete", "talk", "--dry-run").output
+    assert f"{stick} (last synced {day}, not there now)" in told
+    assert "`context-persistent sync PLACE --forget`" in told
+    assert (
+        f"noted places: {other} (last synced {day}), {stick} (" in laptop.run("sync", away, "--forget", code=2).output
+    )
+    assert f"Forgotten: {stick} (" in laptop.run("sync", stick, "--forget").output
+    told = laptop.run("delete", "talk", "--dry-run").output
+    assert str(stick) not in told
+    assert "--forget" not in told
+    away.rename(stick)
+    laptop.run("sync", stick)
+    assert str(stick) in laptop.run("delete", "talk", "--dry-run").output
+
+
+def test_a_note_of_an_earlier_version_is_read(laptop: Home, stick: Path) -> None:
+    """It has no times."""
+    laptop.says("talk", "one")
+    note = laptop.root / ".amplifier" / "context-synced.json"
+    note.write_text(json.dumps({"version": 1, "places": [str(stick)]}))
+    assert f"it is erased in {stick} too" in laptop.run("delete", "talk", "--dry-run").output
+
+
+def synced_day(home: Home) -> str:
+    """The day on which a home was synced, as its note has it."""
+    times = json.loads((home.root / ".amplifier" / "context-synced.json").read_text())["times"]
+    return str(next(iter(times.values())))[:10]
 
 
 def test_an_erasure_on_the_stick_names_this_home(laptop: Home, stick: Path) -> None:
