@@ -1,6 +1,6 @@
 """The places with which this home was synced, so that a deletion can name where copies follow.
 
-They are in `~/.amplifier/context-synced.json` (mode 0600), the last one first, without passwords, with the time of the
+They are in `~/.amplifier/context-synced.json` (mode 0600), the last one first, without passwords, with the day of the
 last sync. The file can be removed at any time: the next sync makes it again. A place that is gone can be forgotten.
 """
 
@@ -27,12 +27,12 @@ class SyncedPlace:
     """A directory or a database with which this home was synced."""
 
     name: str
-    time: str = ""
-    """The time of the last sync, in ISO 8601; empty if an earlier version noted the place."""
+    day: str = ""
+    """The day of the last sync, in ISO 8601; empty if an earlier version noted the place."""
 
     def __str__(self) -> str:
         """Return the place for a person, with the day of the last sync, and whether a directory is missing now."""
-        known = [f"last synced {self.time[:10]}"] if self.time else []
+        known = [f"last synced {self.day}"] if self.day else []
         if self.is_missing:
             known.append("not there now")
         return f"{self.name} ({', '.join(known)})" if known else self.name
@@ -53,8 +53,8 @@ def synced_places() -> list[SyncedPlace]:
             value = json.loads(file.read(_MOST_BYTES))
         if value["version"] != _VERSION:
             return []
-        times = value.get("times")
-        known = times if isinstance(times, dict) else {}
+        days = value.get("days")
+        known = days if isinstance(days, dict) else {}
         names = [name for name in value["places"] if isinstance(name, str)]
         return [SyncedPlace(name, str(known.get(name) or "")) for name in names[:_MOST_PLACES]]
     except (OSError, ValueError, TypeError, KeyError, RecursionError):
@@ -71,8 +71,12 @@ def note_synced(name: str, time: str) -> None:
     Raises:
         OSError: the note cannot be written.
     """
-    others = [place for place in synced_places() if place.name != name]
-    _write([SyncedPlace(name, time), *others][:_MOST_PLACES])
+    synced = SyncedPlace(name, time[: len("2026-01-31")])
+    known = synced_places()
+    if known[:1] == [synced]:
+        return
+    others = [place for place in known if place.name != name]
+    _write([synced, *others][:_MOST_PLACES])
 
 
 def forget_synced(place: str) -> list[SyncedPlace]:
@@ -102,8 +106,8 @@ def forget_synced(place: str) -> list[SyncedPlace]:
 
 
 def _write(places: Sequence[SyncedPlace]) -> None:
-    times = {place.name: place.time for place in places if place.time}
-    value = {"version": _VERSION, "places": [place.name for place in places], "times": times}
+    days = {place.name: place.day for place in places if place.day}
+    value = {"version": _VERSION, "places": [place.name for place in places], "days": days}
     with NewFile(_path(), replace=True, with_directories=True) as file:
         file.write(json.dumps(value).encode() + b"\n")
         file.finish()

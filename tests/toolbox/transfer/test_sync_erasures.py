@@ -280,7 +280,7 @@ def test_a_place_that_is_gone_can_be_forgotten(laptop: Home, stick: Path) -> Non
 
 
 def test_a_note_of_an_earlier_version_is_read(laptop: Home, stick: Path) -> None:
-    """It has no times."""
+    """It has no days."""
     laptop.says("talk", "one")
     note = laptop.root / ".amplifier" / "context-synced.json"
     note.write_text(json.dumps({"version": 1, "places": [str(stick)]}))
@@ -289,8 +289,8 @@ def test_a_note_of_an_earlier_version_is_read(laptop: Home, stick: Path) -> None
 
 def synced_day(home: Home) -> str:
     """The day on which a home was synced, as its note has it."""
-    times = json.loads((home.root / ".amplifier" / "context-synced.json").read_text())["times"]
-    return str(next(iter(times.values())))[:10]
+    days = json.loads((home.root / ".amplifier" / "context-synced.json").read_text())["days"]
+    return str(next(iter(days.values())))
 
 
 def test_an_erasure_on_the_stick_names_this_home(laptop: Home, stick: Path) -> None:
