@@ -26,7 +26,10 @@ from ...log.record_line import (
     encode_object,
     message_id_of,
 )
+from ...sessions.find_session import SessionFile
+from ...sessions.overview import overview_of
 from ...sessions.raw_records import StoredLog, read_log
+from ...sessions.session_name import MOST_CHARS, read_name
 from ...sessions.transcript import header_session_id
 from ..maintenance.chained_lines import ChainedLines
 from ..maintenance.purge_options import Purge, PurgeCounts
@@ -49,8 +52,29 @@ def fork_id(reader: ReadableLog) -> str:
     return str(uuid5(NAMESPACE_URL, f"sync:{log_id_of(reader)}:{len(reader.index)}:{end:08x}"))
 
 
+def name_of_other_history(session: SessionFile, turn: int) -> str:
+    """Return the name of the fork that keeps the other history of a session that was continued in two places.
+
+    It is the session's name, or the first line of its first message, with a mark that tells it from the session.
+
+    Args:
+        session: the session whose history the fork keeps.
+        turn: the first turn in which the two histories differ.
+    """
+    called = read_name(session.path).name or overview_of(session, None).first_line
+    mark = f" (other history from turn {turn:,})"
+    called = " ".join("".join(filter(str.isprintable, called)).split())
+    return f"{called[: MOST_CHARS - len(mark)]}{mark}".strip()
+
+
 def fork_whole(
-    origin: str, target: str, *, session_id: str, now: Callable[[], str], new_id: Callable[[], str] = clock.new_id
+    origin: str,
+    target: str,
+    *,
+    session_id: str,
+    name: str,
+    now: Callable[[], str],
+    new_id: Callable[[], str] = clock.new_id,
 ) -> None:
     """Make a new session's log with everything that another log holds. It appears whole or not at all.
 
@@ -58,6 +82,7 @@ def fork_whole(
         origin: the log, which is only read.
         target: the new log's file, or its location in a database.
         session_id: the new session's id.
+        name: the new session's name.
         now: gives ISO 8601 timestamps.
         new_id: gives unique ids.
 
@@ -78,6 +103,8 @@ def fork_whole(
                 fork_lines = _ForkLines(new.write, header)
                 copying = Rewrite(stored_log, _COPY_ALL, PurgeCounts(), fork_lines, time=now())
                 copying.run()
+                tags = list(reader.index.session.tags)
+                fork_lines.put(encode_control("label", title=name, tags=tags, time=now()))
                 new.finish()
         write_host_files(target, created=now(), parent_id=parent_id, is_fork=True, origin=origin)
 

@@ -35,7 +35,7 @@ from .copy_in_form import copy_in_form, size_in_form
 from .damaged_log import check_sound
 from .erasure_record import SESSION, ErasedError, Erasure
 from .find_host_copies import backups
-from .fork_whole import fork_id, fork_whole, is_fork_of
+from .fork_whole import fork_id, fork_whole, is_fork_of, name_of_other_history
 from .purge_session import remove_left
 from .replace_copy import replace_copy
 from .sync_host_files import beside_copy, finish, has_transcript, is_interrupted
@@ -338,7 +338,9 @@ class Sync:
             pair.there for pair in self.pairs if pair.there is not None and str(pair.there.path) == step.target
         )
         ours = self.here.place(self._to_here.of(session), step.fork)
-        fork_whole(step.target, ours, session_id=step.fork, now=self.now)
+        turn = step.parting.turn if step.parting is not None else 0
+        name = name_of_other_history(session, turn)
+        fork_whole(step.target, ours, session_id=step.fork, name=name, now=self.now)
         with suppress(FileExistsError):  # an earlier step has copied what a killed sync made here
             self._copy(ours, self.there.place(session.project, step.fork), self.there)
 

@@ -534,3 +534,28 @@ def test_a_session_that_went_on_after_it_came_archived_gets_the_hosts_file(
     carry(stick, laptop, desktop)
     transcript = desktop.log("talk").with_name("transcript.jsonl")
     assert len(transcript.read_bytes().splitlines()) == 6
+
+
+@pytest.mark.parametrize("named", [False, True])
+def test_the_two_histories_of_a_session_are_told_apart_in_lists(
+    laptop: Home, desktop: Home, stick: Path, named: bool
+) -> None:
+    """The one that gets a new id is called so, in all places; its tags stay."""
+    laptop.says("talk", "common question")
+    if named:
+        laptop.run("rename", "talk", "a name")
+        laptop.run("tag", "talk", "urgent")
+    carry(stick, laptop, desktop)
+    laptop.says("talk", "from the laptop")
+    desktop.says("talk", "from the desktop")
+    carry(stick, laptop)
+    desktop.run("sync", stick, "--keep", "both")
+    carry(stick, laptop)
+    called = "a name" if named else "common question"
+    for home in (laptop, desktop):
+        listed = {one["session"]: one for one in json.loads(home.run("list", "--json").stdout)["sessions"]}
+        own = listed.pop("talk")
+        (fork,) = listed.values()
+        assert own["name"] == ("a name" if named else "")
+        assert fork["name"] == f"{called} (other history from turn 2)"
+        assert fork["tags"] == own["tags"] == (["urgent"] if named else [])
