@@ -144,17 +144,22 @@ def _is_beginning(covered: LogCoverage, log: FileHandle, stamp: Stamp) -> bool:
 def _content(connection: sqlite3.Connection, name: str, number: int, check: int | None = None) -> bytes:
     """Return the content of a row.
 
+    The content is read as a blob, which takes less than half the time of a column: SQLite copies a column once more.
+
     Raises:
         ValueError: the row is missing or was altered.
     """
     row = connection.execute(
-        "SELECT content, crc32 FROM snapshots JOIN sessions ON id = session"
-        " WHERE path = ? AND chunk = ? AND crc32 = ifnull(?, crc32)",
+        "SELECT snapshots.rowid, snapshots.crc32 FROM snapshots JOIN sessions ON id = session"
+        " WHERE path = ? AND chunk = ? AND crc32 = ifnull(?, crc32) AND typeof(content) = 'blob'",
         (name, number, check),
     ).fetchone()
-    if row is None or type(row[0]) is not bytes or crc32(row[0]) != row[1]:
-        raise ValueError(f"its part {number} is missing or damaged")
-    return bytes(row[0])
+    if row is not None:
+        with connection.blobopen("snapshots", "content", row[0], readonly=True) as blob:
+            content = blob.read()
+        if crc32(content) == row[1]:
+            return content
+    raise ValueError(f"its part {number} is missing or damaged")
 
 
 def _is_news(connection: sqlite3.Connection, path: str, now: LogCoverage) -> bool:

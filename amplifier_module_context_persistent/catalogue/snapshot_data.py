@@ -175,10 +175,10 @@ def _columns(count: int, chunks: Iterable[bytes], most: Mapping[str, int]) -> In
             column = getattr(index.columns, name)
             size = getattr(column, "itemsize", 1)
             part = memoryview(chunk)[at : at + records * size]
-            at += len(part)
-            if name in most and _may_exceed(part.tobytes(), size, most[name]):
+            if name in most and _may_exceed(chunk, at, at + len(part), size, most[name]):
                 raise ValueError(f"{name}: a code that is none, or a record beyond the end")
             column.extend(part) if isinstance(column, bytearray) else column.frombytes(part)
+            at += len(part)
         if at != len(chunk) or len(index.columns.plain_users) != start + records:
             raise ValueError("a chunk of another length")
         del chunk, part  # free the chunk before the next one is read; `zip` would keep it
@@ -187,18 +187,25 @@ def _columns(count: int, chunks: Iterable[bytes], most: Mapping[str, int]) -> In
     return index
 
 
-def _may_exceed(numbers: bytes, size: int, most: int) -> bool:
+def _may_exceed(chunk: bytes, start: int, stop: int, size: int, most: int) -> bool:
     """Return whether any number in a column may be over a bound. Only leading bytes are compared.
 
     A code of one byte is checked exactly. A larger number that passes is less than twice the bound, and the reader of
     its record finds that the bytes are not there. Comparing each number took fifty times as long: a third of the time
     in which a million messages are restored.
+
+    Args:
+        chunk: the bytes that contain the column.
+        start: where the column begins in the chunk.
+        stop: where it ends.
+        size: the bytes of each number.
+        most: the bound.
     """
     leading = (max(most, 1).bit_length() - 1) // 8
     for place in range(leading, size):
         at = place if sys.byteorder == "little" else size - 1 - place
         allowed = (most >> 8 * leading) + 1 if place == leading else 1
-        if numbers[at::size].translate(None, bytes(range(allowed))):
+        if chunk[start + at : stop : size].translate(None, bytes(range(allowed))):
             return True
     return False
 

@@ -7,6 +7,7 @@ last committed reset kept or added, and those appended since.
 
 from __future__ import annotations
 
+import sys
 from array import array
 from bisect import bisect_left
 from collections import Counter
@@ -272,7 +273,7 @@ def ordinals_of(spans: Sequence[int], count: int) -> array[int]:
     for first, length in zip(spans[::2], spans[1::2], strict=True):
         if not (0 <= first < first + length <= count) or len(ordinals) + length > count:
             raise ValueError("a run of messages goes beyond the index")
-        ordinals.extend(range(first, first + length))
+        _extend(ordinals, first, first + length)
     return ordinals
 
 
@@ -289,8 +290,30 @@ def live_positions(live: array[int], ordinals: Sequence[int]) -> list[int]:
     return [by_ordinal[ordinal] for ordinal in ordinals]
 
 
+def _extend(ordinals: array[int], first: int, stop: int) -> None:
+    """Append adjacent ordinals.
+
+    Between multiples of 65,536, the two high bytes are the same in all ordinals, so they are written at once. Counting
+    took eight times as long: with a million messages, a fifth of the time in which their index is restored.
+    """
+    blocks_start = min(-(-first // _LOW_ORDINALS) * _LOW_ORDINALS, stop)
+    blocks_stop = max(stop // _LOW_ORDINALS * _LOW_ORDINALS, blocks_start)
+    ordinals.extend(range(first, blocks_start))
+    if blocks_start < blocks_stop:
+        block = bytearray(array("I", range(_LOW_ORDINALS)).tobytes())
+        size = len(block) // _LOW_ORDINALS
+        for start in range(blocks_start, blocks_stop, _LOW_ORDINALS):
+            for place in (2, 3):
+                at = place if sys.byteorder == "little" else size - 1 - place
+                block[at::size] = bytes([start >> 8 * place & 0xFF]) * _LOW_ORDINALS
+            ordinals.frombytes(block)
+    ordinals.extend(range(blocks_stop, stop))
+
+
 _FEW = 8
 _BLOCK = 4096
+_LOW_ORDINALS = 1 << 16
+"""The number of ordinals that differ in the two low bytes only."""
 ID_MODULUS = (1 << 61) - 1
 
 

@@ -99,6 +99,13 @@ def test_ordinals_are_written_as_runs(seed: int) -> None:
             ordinals_of(spans, max(ordinals))
 
 
+@pytest.mark.parametrize("first", [0, 1, 65_535, 65_536, 70_001, (1 << 24) - 100_000, (1 << 32) - 200_000])
+@pytest.mark.parametrize("length", [1, 65_535, 65_536, 65_537, 200_000])
+def test_a_long_run_has_every_ordinal(first: int, length: int) -> None:
+    """Long runs are written in blocks, of which the high bytes are written at once."""
+    assert list(ordinals_of([first, length], 1 << 32)) == list(range(first, first + length))
+
+
 @pytest.mark.parametrize(
     "runs",
     [
