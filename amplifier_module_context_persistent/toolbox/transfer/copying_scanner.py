@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from ...log.record_line import Message
-from ...log.scanner import Scanner
+from ...log.scanner import Scanner, whole_lines
 from .copy_log import CopiedMessage, MessageCopier
-from .spool import SpooledValues
+from .spool import LARGE_BYTES, SpooledValues
 
 
 class CopyingScanner(Scanner):
@@ -30,11 +30,14 @@ class CopyingScanner(Scanner):
         self._most = most
         self._places = array("Q")
 
-    def feed_lines(self, lines: Iterable[bytes]) -> None:
-        """Scan and parse whole lines, given with their LF; the first one begins at `offset`."""
-        for line in lines:
-            self.take(line[:-1], self.line + 1, self.offset)
-            self.offset += len(line)
+    def feed(self, block: bytes) -> None:
+        """Scan and parse the whole lines of a block that begins at `offset`; bytes after its last LF are ignored."""
+        left = whole_lines(block)
+        left.reverse()
+        while left:
+            line = left.pop()[:-1]  # a large line is in memory once
+            self.take(line, self.line + 1, self.offset)
+            self.offset += len(line) + 1
 
     def note_message(self, message: Message, message_id: str, line: bytes) -> None:
         """Copy a message."""
@@ -44,6 +47,8 @@ class CopyingScanner(Scanner):
         copied = self._copier.copied(ordinal, message, message_id, line, self.index.columns.id_hashes[ordinal])
         if copied is not None:
             self._places.append(self._aside.put(tuple(copied)))
+        if len(line) > LARGE_BYTES:
+            self._aside.write_out()
 
     def copies(self) -> Iterator[CopiedMessage]:
         """Yield the copied messages, in order."""

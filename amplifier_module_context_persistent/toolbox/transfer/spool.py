@@ -7,7 +7,7 @@ An import knows which messages are live, and the contents of a log's header, onl
 - Up to `_BLOCK_BYTES` bytes stay in memory, so a small import makes no file.
 - The file has no name, so it is gone when the import ends, however it ends.
 - Reading is fastest in the order of writing, because a whole block is read at once.
-- A long value is not copied: it is written to the file at once, and no block keeps it after it was read.
+- Long bytes are not copied: they are written to the file at once, and no block keeps them after they were read.
 """
 
 from __future__ import annotations
@@ -23,6 +23,9 @@ from ...log.filesystem import FileSystem
 _BLOCK_BYTES = 8 << 20
 _READ_BYTES = 256 << 10
 _SIZE_BYTES = 8
+_BATCH_VALUES = 16
+LARGE_BYTES = 256 << 10
+"""The size of a source's line from which on its value is written out at once."""
 
 
 class Spool:
@@ -120,7 +123,10 @@ class Spool:
 
 
 class SpooledValues:
-    """Values of plain JSON types in a spool.
+    """Objects and lists of plain JSON types in a spool.
+
+    Several values are written as one batch, which takes half the time of writing each alone. The place of a value
+    combines the number of its batch and its position there.
 
     Args:
         spool: keeps the values.
@@ -128,14 +134,44 @@ class SpooledValues:
 
     def __init__(self, spool: Spool) -> None:
         self._spool = spool
+        self._batches = array("Q")
+        """The place of each batch in the spool."""
+        self._waiting: list[Any] = []
+        """The values of the next batch."""
+        self._read: list[Any] = []
+        """The values of the batch that was read last; None in place of a value that was returned."""
+        self._read_number = -1
 
     def put(self, value: Any) -> int:
-        """Store a value, and return its place."""
-        return self._spool.put_sized(marshal.dumps(value))  # it also stores values that JSON cannot
+        """Store a value, which must not change any more, and return its place."""
+        place = len(self._batches) * _BATCH_VALUES + len(self._waiting)
+        self._waiting.append(value)
+        if len(self._waiting) == _BATCH_VALUES:
+            self.write_out()
+        return place
+
+    def write_out(self) -> None:
+        """Write the values that wait. Call this after a large value, so that memory holds one of them at most."""
+        if self._waiting:
+            content = marshal.dumps(self._waiting)  # it also stores values that JSON cannot
+            self._waiting = []
+            self._batches.append(self._spool.put_sized(content))
 
     def get(self, place: int) -> Any:
         """Return a new copy of the value that was stored at a place."""
-        return marshal.loads(self._spool.get_sized(place))  # noqa: S302 - this process wrote it
+        number, position = divmod(place, _BATCH_VALUES)
+        if number != self._read_number or self._read[position] is None:
+            self._read_batch(number)
+        value = self._read[position]
+        self._read[position] = None
+        return value
+
+    def _read_batch(self, number: int) -> None:
+        if number == len(self._batches):
+            self.write_out()
+        self._read = []
+        self._read = marshal.loads(self._spool.get_sized(self._batches[number]))  # noqa: S302 - this process wrote it
+        self._read_number = number
 
 
 class RecordBodies:

@@ -149,3 +149,23 @@ def test_a_long_line_is_in_memory_twice_at_most(line: Any, is_last: bool, tmp_pa
     run = [sys.executable, "-c", _PEAK, str(source), str(tmp_path / "new.jsonl")]
     done = subprocess.run(run, capture_output=True, text=True, check=True)
     assert int(done.stdout.split()[2]) < 2.4 * size_kb
+
+
+def test_a_value_can_be_changed_after_it_was_given(spool: Spool) -> None:
+    """Each call gives a copy of its own, also of a value that still waits for its batch."""
+    aside = SpooledValues(spool)
+    places = [aside.put({"number": number}) for number in range(20)]
+    for place in (places[3], places[19]):
+        aside.get(place)["changed"] = True
+        assert "changed" not in aside.get(place)
+
+
+def test_values_can_be_written_out_before_their_batch_is_full(spool: Spool) -> None:
+    """Places stay right, although a batch has fewer values then."""
+    aside = SpooledValues(spool)
+    places = []
+    for number in range(40):
+        places.append(aside.put([number]))
+        if number % 7 == 0:
+            aside.write_out()
+    assert [aside.get(place) for place in places] == [[number] for number in range(40)]

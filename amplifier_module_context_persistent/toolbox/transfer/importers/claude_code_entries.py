@@ -446,7 +446,8 @@ def _is_person(entry: dict[str, Any], message: dict[str, Any]) -> bool:
         return False
     content = message.get("content")
     if isinstance(content, str):
-        return bool(content.strip()) and not NOT_A_PERSON.match(content)
+        is_blank = not content or content.isspace()
+        return not is_blank and not NOT_A_PERSON.match(content)
     if answered_calls(content):
         return False
     blocks = [block for block in items(content) if isinstance(block, dict)]

@@ -40,6 +40,8 @@ class Line(NamedTuple):
     number: int
     offset: int
     value: Any = None
+    size: int = 0
+    """The size of a line with an object in bytes, with its LF."""
     error: str = ""
     is_blank: bool = False
     is_continued: bool = False
@@ -100,14 +102,14 @@ def read_lines(opened: io.BufferedReader) -> Iterator[Line]:
     """Yield the lines in order, including blank ones."""
     file = _LineReader(opened)
     while (content := file.next_line()) is not None:
-        number, start = file.number, file.start
-        if len(content) > _LONG_LINE_BYTES and content.isascii():
+        number, start, size = file.number, file.start, len(content)
+        if size > _LONG_LINE_BYTES and content.isascii():
             text = content.decode("ascii")
             content = b""  # so that a long line is not in memory twice
             value = _object_in(text)
             if value is not None:
                 text = ""
-                yield Line(number, start, value, left_out=file.left_out)
+                yield Line(number, start, value, size, left_out=file.left_out)
                 continue
             content = text.encode("ascii")
             text = ""
@@ -118,7 +120,7 @@ def read_lines(opened: io.BufferedReader) -> Iterator[Line]:
                 pass
             else:
                 content = b""  # so that a long line is not in memory twice
-                yield Line(number, start, value)
+                yield Line(number, start, value, size)
                 continue
         if file.left_out:
             yield _parsed(number, start, content)._replace(left_out=file.left_out)
@@ -134,7 +136,7 @@ def read_lines(opened: io.BufferedReader) -> Iterator[Line]:
 
 def _parsed(number: int, offset: int, content: bytes) -> Line:
     try:
-        return Line(number, offset, as_object(parse_json(content.removesuffix(b"\n"))))
+        return Line(number, offset, as_object(parse_json(content.removesuffix(b"\n"))), len(content))
     except ValueError as error:
         if not content.strip(b"\0\r\n"):
             return Line(number, offset, error=f"{content.count(0):,} NUL bytes, as a power cut leaves them")

@@ -27,7 +27,7 @@ from ....errors import ContextPersistentError, LogUnreadableError
 from ....log.filesystem import FileSystem, open_file
 from ..plain_copies import PrivateDirectory
 from ..sealing import HEAD_BYTES, SealError, identities_in, is_sealed, unseal
-from ..spool import Spool, SpooledValues
+from ..spool import LARGE_BYTES, Spool, SpooledValues
 from ..zstandard import MOST_UNPACKED_BYTES, most_unpacked_bytes, opened_zstd, zstd
 from . import long_list
 from .account import Account
@@ -486,6 +486,8 @@ def objects_of(source: Source, account: Account, end_offset: int | None = None) 
                 account.leave_out(line.number, size)
             source.check(line.number, value)
             yield SourceObject(line.number, value)
+            if line.size > LARGE_BYTES:
+                source.aside.write_out()
         elif line.is_lost_part:
             account.lose_part(line.number, line.error)
         else:
