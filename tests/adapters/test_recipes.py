@@ -1,4 +1,4 @@
-"""The examples of other kits run: those of the README and the examples, adapters.md and langchain.md."""
+"""The examples of other kits run: those of the README and the examples, and of the page of each kit."""
 
 from __future__ import annotations
 
@@ -16,12 +16,13 @@ from amplifier_module_context_persistent.toolbox.demo.command import read_messag
 from tests.support.kit_agents import http_module
 from tests.support.places import DOCS, ROOT
 
-PAGES = "".join((DOCS / name).read_text(encoding="utf-8") for name in ("adapters.md", "langchain.md"))
+KITS = ("claude_agent_sdk", "openai_agents", "pydantic_ai", "agent_framework", "langchain")
+PAGES = "".join((DOCS / f"{kit}.md").read_text(encoding="utf-8") for kit in KITS)
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
 def example(heading: str) -> str:
-    """The code below a heading of adapters.md or langchain.md."""
+    """The code below a heading of the page of a kit."""
     section = PAGES.partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
     (code,) = re.findall(r"```python\n(.*?)```", section, re.DOTALL)
     return str(code)
