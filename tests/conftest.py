@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support import passed_before
+from tests.support import passed_before, reached_tests
 from tests.support.places import ROOT
 from tests.support.sweeps import proofs_among, run_proofs, some
 
@@ -25,6 +25,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--proof", action="store_true", help="run the proofs as well, and all cases of every sweep")
     parser.addoption("--note-passed", metavar="FILE", help="note the tests that pass and are the same with --proof")
     parser.addoption("--passed", metavar="FILE", help="leave out the tests that such a file names")
+    parser.addoption("--note-reached", metavar="DIR", help="note which tests reach the mutants that it names")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -35,6 +36,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """
     run_proofs(config.getoption("--proof"))
     passed_before.register(config)
+    reached_tests.register(config)
     if config.getoption("dist", "no") == "no":  # not the process that only hands tests to workers
         _choose_examples()
         config.pluginmanager.import_plugin("tests.support.fixtures")

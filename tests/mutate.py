@@ -2,10 +2,11 @@
 
     python -m tests.mutate --sample 400 --seed 2027 --verdicts /tmp/verdicts.jsonl
 
-The quick tests run once under `coverage`, which says which tests run a line (`--reached` keeps that). Then each mutant
-meets the tests that run its line: those nearest to its file first, as `python -m tests.touched` orders them, the
-quickest first among these. Where those take more than `--seconds` together, the rest of them are left out. A mutant is
-killed if a test fails, or if the tests do not end in time. A test counts only if it passes without the mutant.
+The quick tests run once and note which of them run what a mutant changes (`--reached DIR` keeps that, and takes what a
+run with `--note-reached=DIR` noted). Then each mutant meets these tests: those nearest to its file first, as
+`python -m tests.touched` orders them, the quickest first among these. If they take more than `--seconds` together, the
+rest of them are left out. A mutant is killed if a test fails, or if the tests do not end in time. A test counts only if
+it passes without the mutant.
 
 Mutants of functions are put into the imported package, in a process forked for each (`tests.support.live_mutants`);
 what runs as a module is imported is tried in a process that imports it anew. It is not part of the tests.
@@ -25,18 +26,19 @@ import importlib.abc
 import importlib.machinery
 import importlib.util
 import json
+import math
 import os
 import resource
 import signal
+import subprocess
 import sys
 import tempfile
 import time
 import types
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache, partial
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -44,9 +46,10 @@ import pytest
 
 from tests.support.import_map import PACKAGE
 from tests.support.live_mutants import changed_functions, put_into_functions
-from tests.support.mutants import Mutant, mutants_of, sample_of
+from tests.support.mutant_sample import Chosen, add_options, chosen, room_of, write_sample
+from tests.support.mutants import Mutant
 from tests.support.places import ROOT
-from tests.support.reached_tests import ReachedTests, record
+from tests.support.reached_tests import DURATIONS, ReachedTests
 from tests.touched import stages_for
 
 IDLE_SECONDS, SLOWER = 20, 2
@@ -101,7 +104,6 @@ class Trial:
     tests: tuple[str, ...]
     left_out: int
     seconds: float
-    runs_at_import: bool
 
     @property
     def key(self) -> tuple[str, str]:
@@ -133,13 +135,17 @@ def stage_of(path: Path, test: str) -> int:
     return _stage_of_files(path).get(test.partition("::")[0], len(STAGES) - 1)
 
 
+def _in_functions(path: Path, mutant: Mutant) -> bool:
+    """Whether a mutant changes only what functions do, so that it can be put into an imported module."""
+    sound = compile(path.read_bytes(), str(path), "exec")
+    return bool(changed_functions(sound, compile(mutant.make(), str(path), "exec")))
+
+
 def _trial(module: str, path: Path, source: str, mutant: Mutant, reached: ReachedTests, seconds: float) -> Trial:
-    lines = range(mutant.line, mutant.last_line + 1)
-    tests = reached.of(path, lines)
-    runs_at_import = reached.runs_at_import(path, lines)
-    if not tests or runs_at_import:
-        tests |= reached.of_file(path)
     stages = _stage_of_files(path)
+    tests = reached.of(mutant.name)
+    if not tests and not _in_functions(path, mutant):  # a table, of a module whose functions no test calls
+        tests = {test for test in reached.durations if stages.get(test.partition("::")[0]) == 0}
     known = [test for test in tests if test.partition("::")[0] in stages]
     ordered = sorted(known, key=lambda test: (stage_of(path, test), reached.durations[test], test))
     chosen, taken = list[str](), 0.0
@@ -147,7 +153,7 @@ def _trial(module: str, path: Path, source: str, mutant: Mutant, reached: Reache
         if taken + reached.durations[test] <= seconds:
             chosen.append(test)
             taken += reached.durations[test]
-    return Trial(module, path, source, mutant, tuple(chosen), len(ordered) - len(chosen), taken, runs_at_import)
+    return Trial(module, path, source, mutant, tuple(chosen), len(ordered) - len(chosen), taken)
 
 
 # --------------------------------------------------------------------------------------------------- running the tests
@@ -256,8 +262,8 @@ def _ticks(pid: int) -> int:
 class _Collected:
     """A plugin of pytest: instead of running the collected tests, tries mutants of functions with them."""
 
-    def __init__(self, trials: Sequence[Trial], keep: Callable[[Verdict], None]) -> None:
-        self._trials, self._keep = trials, keep
+    def __init__(self, trials: Sequence[Trial], keep: Callable[[Verdict], None], until_s: float) -> None:
+        self._trials, self._keep, self._until_s = trials, keep, until_s
         self._sound: dict[str, bool] = {}
 
     @pytest.hookimpl(tryfirst=True)
@@ -266,6 +272,8 @@ class _Collected:
         self._plugins = session.config.pluginmanager
         for trial in self._trials:
             began = time.monotonic()
+            if began > self._until_s:
+                break
             changed = changed_functions(compile(trial.path.read_bytes(), str(trial.path), "exec"), trial.code())
             if changed and (found := self._try(trial, changed)) is not None:
                 self._keep(trial.verdict(*found, began))
@@ -308,14 +316,14 @@ class _Collected:
         return 0
 
 
-def try_functions(trials: Sequence[Trial], keep: Callable[[Verdict], None]) -> None:
+def try_functions(trials: Sequence[Trial], keep: Callable[[Verdict], None], until_s: float) -> None:
     """Try mutants of functions, in a process that has collected all tests."""
     pid = os.fork()
     if pid == 0:
         with open(os.devnull, "w", encoding="utf-8") as nothing:
             os.dup2(nothing.fileno(), 1)
             files = sorted({test.partition("::")[0] for trial in trials for test in trial.tests})
-            os._exit(pytest.main([*QUIET, *files], plugins=[_Collected(trials, keep)]))
+            os._exit(pytest.main([*QUIET, *files], plugins=[_Collected(trials, keep, until_s)]))
     os.waitpid(pid, 0)
 
 
@@ -345,11 +353,6 @@ def read_verdicts(path: Path, first: int = 0) -> dict[tuple[str, str], Verdict]:
     return {(verdict.mutant, verdict.source): verdict for verdict in verdicts}
 
 
-def room_of(module: str) -> str:
-    """The room of a module, by which mutants are chosen and counted."""
-    return module.rpartition(".")[0].partition(".postgres")[0] or "package"
-
-
 def report(trials: Sequence[Trial], verdicts: dict[tuple[str, str], Verdict]) -> Iterator[str]:
     """What survived, and for each room how many were killed, and by which stage of `tests.touched`."""
     tried, by_stage = Counter[str](), Counter[tuple[str, str]]()
@@ -371,22 +374,14 @@ def report(trials: Sequence[Trial], verdicts: dict[tuple[str, str], Verdict]) ->
         yield f"| {f'`{room}`' if room else 'all'} | {every} | {sum(counts)} | {' | '.join(map(str, counts))} |"
 
 
-def _modules() -> Iterator[tuple[str, Path]]:
-    for path in sorted((ROOT / PACKAGE).rglob("*.py")):
-        parts = path.relative_to(ROOT / PACKAGE).with_suffix("").parts
-        yield ".".join(part for part in parts if part != "__init__"), path
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--sample", type=int, default=400, help="how many mutants, of all modules together")
-    parser.add_argument("--each-room", type=int, default=0, help="at least so many of each room")
-    parser.add_argument("--seed", type=int, default=2027)
-    parser.add_argument("--module", action="append", help="only of modules whose name begins so; may be repeated")
+    add_options(parser)
     parser.add_argument("--seconds", type=float, default=30, help="of tests for one mutant, as long as they took once")
+    parser.add_argument("--minutes", type=float, default=math.inf, help="after which no other mutant is begun")
     parser.add_argument("--proof", action="store_true", help="with the proofs, too")
     parser.add_argument("--least", type=float, default=0.0, help="the share that has to be killed")
-    parser.add_argument("--reached", type=Path, help="a directory that says which tests run a line, or shall say it")
+    parser.add_argument("--reached", type=Path, help="a directory that says which tests run what is changed, or shall")
     parser.add_argument("--verdicts", type=Path, help="a file of verdicts to go on with")
     options = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # the tests of the mutant at hand end, too
@@ -396,34 +391,31 @@ def main() -> None:
         place = options.reached or Path(directory)
         if options.proof:
             QUIET.append("--proof")
-        if not (place / "durations.json").exists():
-            record(place, with_proofs=options.proof)
-        killed = _run(options, ReachedTests(place), options.verdicts or Path(directory, "verdicts"))
-    sys.exit(killed < options.least)
+        sample, possible = chosen(options)
+        reached = _reached(place.absolute(), sample, with_proofs=options.proof)
+        print(f"{len(sample):,} of {possible:,} possible mutants are tried", flush=True)
+        share = _run(options, sample, reached, options.verdicts or Path(directory, "verdicts"))
+    sys.exit(share < options.least)
 
 
-def _chosen(of_module: Mapping[str, Sequence[Mutant]], options: argparse.Namespace) -> set[str]:
-    """The names of the mutants that are tried: a sample of all, and what rooms lack of their least number."""
-    of_room = defaultdict[str, list[Mutant]](list)
-    for module, mutants in of_module.items():
-        of_room[room_of(module)] += mutants
-    chosen = sample_of(chain.from_iterable(of_module.values()), options.sample, options.seed)
-    for mutants in of_room.values():
-        chosen += sample_of(mutants, options.each_room, options.seed)
-    return {mutant.name for mutant in chosen}
+def _reached(place: Path, sample: Sequence[Chosen], *, with_proofs: bool) -> ReachedTests:
+    """Which tests reach the mutants of a sample, as a directory tells; the tests are run if it does not."""
+    if (place / DURATIONS).exists():
+        noted = ReachedTests(place)
+        if noted.mutants >= {mutant.name for *_, mutant in sample}:
+            return noted
+    write_sample(place, sample)
+    options = ["-q", "-n", "2", "--dist", "worksteal", "-p", "no:cacheprovider", f"--note-reached={place}"]
+    if with_proofs:
+        options.append("--proof")
+    subprocess.run([sys.executable, "-m", "pytest", *options], cwd=ROOT, check=False)
+    return ReachedTests(place)
 
 
-def _run(options: argparse.Namespace, reached: ReachedTests, verdicts_path: Path) -> float:
+def _run(options: argparse.Namespace, sample: Sequence[Chosen], reached: ReachedTests, verdicts_path: Path) -> float:
     """Try the chosen mutants and print what became of them; returns the share that was killed."""
-    chosen_modules = [one for one in _modules() if not options.module or one[0].startswith(tuple(options.module))]
-    of_module = {one: mutants_of(one[0], one[1].read_text(encoding="utf-8")) for one in chosen_modules}
-    sample = _chosen(of_module, options)
-    trials = [
-        _trial(module, path, hashlib.sha256(path.read_bytes()).hexdigest()[:16], mutant, reached, options.seconds)
-        for (module, path), mutants in of_module.items()
-        for mutant in mutants
-        if mutant.name in sample
-    ]
+    hash_of = {path: hashlib.sha256(path.read_bytes()).hexdigest()[:16] for _, path, _ in sample}
+    trials = [_trial(module, path, hash_of[path], mutant, reached, options.seconds) for module, path, mutant in sample]
     known = read_verdicts(verdicts_path)
     to_try = [one for one in trials if not ((verdict := known.get(one.key)) and verdict.killed)]
 
@@ -433,17 +425,21 @@ def _run(options: argparse.Namespace, reached: ReachedTests, verdicts_path: Path
         print("." if verdict.killed else f"survived: {verdict.mutant}", file=sys.stderr, flush=True)
 
     before = sum(1 for _ in verdicts_path.open(encoding="utf-8")) if verdicts_path.exists() else 0
-    try_functions([one for one in to_try if not one.runs_at_import], keep)
+    until_s = time.monotonic() + 60 * options.minutes
+    try_functions(to_try, keep, until_s)
     tried = read_verdicts(verdicts_path, before).keys()
     for trial in to_try:
-        if trial.key not in tried:
+        if trial.key not in tried and time.monotonic() < until_s:
             start = time.monotonic()
             keep(trial.verdict(*try_imported(trial), start))
     verdicts = read_verdicts(verdicts_path)
     print(*report(trials, verdicts), sep="\n")
-    killed = sum(verdicts[trial.key].killed for trial in trials)
-    print(f"{killed:,} of {len(trials):,} killed; {sum(map(len, of_module.values())):,} are possible")
-    return killed / max(1, len(trials))
+    of_sample = [verdicts[trial.key] for trial in trials if trial.key in verdicts]
+    killed = sum(verdict.killed for verdict in of_sample)
+    unreached = sum(not verdict.tests for verdict in of_sample)
+    late = f"; {len(trials) - len(of_sample)} not tried in time" if len(of_sample) < len(trials) else ""
+    print(f"{killed:,} of {len(of_sample):,} mutants killed; {unreached} reached by no test{late}")
+    return killed / max(1, len(of_sample))
 
 
 if __name__ == "__main__":

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import inspect
 import pydoc
+from types import ModuleType
 
 import pytest
 
 import amplifier_module_context_persistent as package
+from amplifier_module_context_persistent.toolbox import replay
 
 
 @pytest.mark.parametrize("name", package.__all__)
@@ -30,3 +32,11 @@ def test_help_shows_the_public_names() -> None:
         assert f"    {kind}{name}(" in text
     contents = text.partition("PACKAGE CONTENTS\n")[2].partition("\n\n")[0].splitlines()
     assert 10 < len(contents) < 25
+
+
+@pytest.mark.parametrize("module", [package, replay], ids=lambda module: module.__name__)
+def test_a_module_lists_what_it_imports_on_first_use(module: ModuleType) -> None:
+    """Completion in a shell offers each public name, and each is there."""
+    assert set(module.__all__) <= set(dir(module))
+    assert [name for name in module.__all__ if not hasattr(module, name)] == []
+    assert not hasattr(module, "no_such_name")

@@ -238,3 +238,23 @@ async def test_content_of_mcp_in_a_result_of_anthropics() -> None:
     assert told[:2] == [{"type": "text", "text": "hello"}, {"type": "text", "text": "its words"}]
     assert told[2]["text"].startswith("[link to x: file:///x.txt")
     assert (await memory.messages_as("anthropic"))[2] == result
+
+
+def test_what_a_providers_server_answered_last_is_in_a_chat_too() -> None:
+    """Each call of a server has its result behind it, also where nothing was said after it."""
+    answer = {"role": "assistant", "content": SEARCH[1:3]}
+    written = to_openai([user("look"), answer, user("and?")])["messages"]
+    assert [message["role"] for message in written] == ["user", "assistant", "tool", "user"]
+    assert written[1]["tool_calls"][0]["id"] == written[2]["tool_call_id"]
+
+
+TOOL = {"name": "look", "description": "Looks things up.", "parameters": {"type": "object", "properties": {}}}
+
+
+def test_a_tool_keeps_its_description_in_every_form() -> None:
+    """A tool without one has none there."""
+    for name in ("anthropic", "openai", "openai_responses", "gemini", "bedrock"):
+        write = getattr(package, f"to_{name}")
+        for tool, expected in ((TOOL, 1), ({**TOOL, "description": ""}, 0)):
+            body = json.dumps(write([user("go")], tools=[tool]), default=str)
+            assert body.count("Looks things up.") == expected

@@ -5,7 +5,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amplifier_module_context_persistent.messages.excerpt import excerpt, open_fence, shown_spans
+from amplifier_module_context_persistent.messages.excerpt import excerpt, gap_mark, open_fence, shown_spans
 
 LINES = "\n".join(f"line {n} of a result that is long enough to be cut" for n in range(100))
 
@@ -69,3 +69,10 @@ def test_no_character_is_cut_in_two() -> None:
     tail = rest.partition("]\n")[2]
     assert set(head.split("👩‍👩‍👧")) == {""}
     assert set(tail.split("👩‍👩‍👧")) == {""}
+
+
+def test_a_whole_line_that_is_missing_is_told_as_one() -> None:
+    """At the beginning of a text, between others, and at its end."""
+    text = "one\ntwo\nthree"
+    assert [gap_mark(text, gap) for gap in ((0, 3), (4, 7), (8, 13))] == ["⋮ 1 line"] * 3
+    assert [gap_mark(text, gap) for gap in ((1, 3), (8, 12))] == ["⋮ 2 characters", "⋮ 4 characters"]

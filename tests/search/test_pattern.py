@@ -20,6 +20,7 @@ from amplifier_module_context_persistent.search import pattern as pattern_module
 from amplifier_module_context_persistent.search.pattern import (
     MOST_CHARS,
     MOST_TEXT_CHARS,
+    Pattern,
     SlowPatternError,
     compile_pattern,
     compile_regex,
@@ -377,3 +378,15 @@ def test_a_pause_of_the_process_is_not_taken_for_a_slow_expression(monkeypatch: 
     expression: Any = asked.expression
     paused = replace(asked, expression=cast("Any", Paused()))
     assert len(list(paused.spans("many matches"))) == 11
+
+
+def test_an_expression_that_takes_too_much_memory_is_given_up() -> None:
+    """It is an error of the search, not of the process."""
+
+    class Greedy:
+        def finditer(self, *_: object, **__: object) -> object:
+            raise MemoryError
+
+    greedy = Pattern(Greedy())  # type: ignore[arg-type]
+    with pytest.raises(SlowPatternError, match="too much memory"):
+        list(greedy.spans("text"))

@@ -191,3 +191,11 @@ async def test_a_session_in_a_database_is_the_same_from_any_directory(
             assert await texts(manager) == ["one", "two"][: number + 1]
     async with open_session("Team A", storage, project="other") as manager:
         assert await texts(manager) == []
+
+
+async def test_a_rewind_tells_how_many_messages_it_hides() -> None:
+    """None if the history ends there already."""
+    async with InMemoryContextManager() as manager:
+        await manager.add_messages([*turn(1), *turn(2)])
+        assert [await manager.rewind(to=2), await manager.rewind(to=1), await manager.rewind(to=1)] == [0, 2, 0]
+        assert await texts(manager) == ["question 1", "answer 1"]

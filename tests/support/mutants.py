@@ -127,7 +127,7 @@ def mutants_of(module: str, source: str) -> list[Mutant]:
     return found
 
 
-def sample_of(mutants: Iterable[Mutant], count: int, seed: int) -> list[Mutant]:
+def sample_of(mutants: Iterable[Mutant], count: int, seed: object) -> list[Mutant]:
     """Choose so many by the hashes of their names; they keep their order."""
     every = list(mutants)
     ranked = sorted(every, key=lambda mutant: hashlib.sha256(f"{seed} {mutant.name}".encode()).digest())

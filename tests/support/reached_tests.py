@@ -1,94 +1,172 @@
-"""Which tests run which lines of the package: the tests are run once with `coverage`, and asked afterwards."""
+"""Which tests run what a mutant changes: with `--note-reached=DIR` a run of the tests notes it where that runs.
 
+The directory says which mutants are meant. Their modules are imported with one more statement before each one that a
+mutant changes. It notes which test runs, and costs next to nothing. A mutant of what runs as a module is imported, such
+as a table, is reached by each test that calls a function of the module.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import importlib.abc
+import importlib.machinery
+import importlib.util
 import json
-import subprocess
 import sys
 from collections import defaultdict
-from collections.abc import Iterable
-from functools import cached_property
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 
 import pytest
-from coverage import CoverageData
 
-from tests.support.import_map import PACKAGE
 from tests.support.places import ROOT
 
-AT_IMPORT = ""
-"""The context of lines that run while tests are collected."""
+NOTE = "note_that_a_mutant_is_reached"
+"""The name of the function that the added statements call."""
+SAMPLE, DURATIONS = "sample.json", "durations.json"
+
+Span = tuple[int, int]
+"""The first and the last line of what a mutant changes."""
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
-class Durations:
-    """A plugin of pytest: keeps how long each test took that passed."""
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A statement, the list that holds it, and whether it is in a function."""
 
-    def __init__(self) -> None:
-        self.of: dict[str, float] = defaultdict(float)
+    statement: ast.stmt
+    holder: list[ast.stmt]
+    in_function: bool
+
+
+def _places(node: ast.AST, *, in_function: bool = False) -> Iterator[Place]:
+    """The statements below a node, outer ones first."""
+    for _, value in ast.iter_fields(node):
+        for child in value if isinstance(value, list) else [value]:
+            if isinstance(child, ast.stmt):
+                yield Place(child, value, in_function)
+            if isinstance(child, ast.AST):
+                yield from _places(child, in_function=in_function or isinstance(child, _FUNCTIONS))
+
+
+def noting(source: str, spans: Mapping[str, Span], numbers: Mapping[str, int]) -> ast.Module:
+    """A module whose statements note by numbers which mutants a test reaches."""
+    tree = ast.parse(source)
+    innermost: dict[str, Place] = {}
+    for place in _places(tree):
+        for name, (first, last) in spans.items():
+            if place.statement.lineno <= first and last <= (place.statement.end_lineno or 0):
+                innermost[name] = place
+    functions = [node for node in ast.walk(tree) if isinstance(node, _FUNCTIONS)]
+    for name, place in innermost.items():
+        if place.in_function:
+            at = place.holder.index(place.statement)
+            place.holder.insert(at, _note(numbers[name], place.statement))
+            continue
+        for function in functions:
+            after_docstring = int(ast.get_docstring(function, clean=False) is not None)
+            function.body.insert(after_docstring, _note(numbers[name], function.body[0]))
+    return tree
+
+
+def _note(number: int, before: ast.stmt) -> ast.stmt:
+    call = ast.Call(ast.Name(NOTE, ast.Load()), [ast.Constant(number)], [])
+    statement = ast.copy_location(ast.Expr(call), before)
+    return ast.fix_missing_locations(statement)
+
+
+class NoteReached(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """A plugin of pytest that imports modules with notes, and keeps which tests reach which mutants."""
+
+    def __init__(self, directory: Path, part: str) -> None:
+        self._sample: dict[str, dict[str, Span]] = json.loads((directory / SAMPLE).read_bytes())
+        self._names = [name for spans in self._sample.values() for name in spans]
+        self._numbers = {name: number for number, name in enumerate(self._names)}
+        self._written = directory / f"reached-{part}.json"
+        self._reached = defaultdict[int, set[str]](set)
+        self._test = ""
+        setattr(builtins, NOTE, lambda number: self._reached[number].add(self._test))
+        sys.meta_path.insert(0, self)
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        """Known are the modules of the sample."""
+        place = fullname.replace(".", "/")
+        for file in (f"{place}.py", f"{place}/__init__.py"):
+            if file in self._sample:
+                above = [str((ROOT / file).parent)] if file.endswith("__init__.py") else None
+                return importlib.util.spec_from_file_location(
+                    fullname, ROOT / file, loader=self, submodule_search_locations=above
+                )
+        return None
+
+    def exec_module(self, module: ModuleType) -> None:
+        path = Path(str(module.__file__))
+        spans = self._sample[path.relative_to(ROOT).as_posix()]
+        tree = noting(path.read_text(encoding="utf-8"), spans, self._numbers)
+        exec(compile(tree, str(path), "exec"), module.__dict__)
+
+    def pytest_runtest_logstart(self, nodeid: str) -> None:
+        self._test = nodeid
+
+    def pytest_sessionfinish(self) -> None:
+        reached = {self._names[number]: sorted(tests - {""}) for number, tests in self._reached.items()}
+        self._written.write_text(json.dumps(reached), encoding="utf-8")
+
+
+class NoteDurations:
+    """A plugin of pytest that keeps how many seconds each test took that passed."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._seconds = defaultdict[str, float](float)
         self._failed = set[str]()
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        self.of[report.nodeid] += report.duration
+        """Runs where all workers report."""
+        self._seconds[report.nodeid] += report.duration
         if not report.passed:
             self._failed.add(report.nodeid)
 
-    def of_those_that_passed(self) -> dict[str, float]:
-        return {test: seconds for test, seconds in self.of.items() if test not in self._failed}
+    def pytest_sessionfinish(self) -> None:
+        passed = {test: seconds for test, seconds in self._seconds.items() if test not in self._failed}
+        self._path.write_text(json.dumps(passed), encoding="utf-8")
+
+
+def register(config: pytest.Config) -> None:
+    """Note what is reached, if a run is told to; the process that hands tests to workers notes how long they take."""
+    if not (directory := config.getoption("--note-reached")):
+        return
+    place = Path(directory).absolute()
+    worker = getattr(config, "workerinput", None)
+    if worker is None:
+        config.pluginmanager.register(NoteDurations(place / DURATIONS))
+    if worker is not None or config.getoption("dist", "no") == "no":
+        part = "alone" if worker is None else worker["workerid"]
+        config.pluginmanager.register(NoteReached(place, part))
 
 
 class ReachedTests:
-    """The tests that run a line.
+    """The tests that reach the mutants of a sample.
 
     Attributes:
         durations: by each test that passed, how many seconds it took.
+        mutants: the names of the mutants that were looked for.
     """
 
     def __init__(self, directory: Path) -> None:
-        self._data = CoverageData(str(directory / "coverage"))
-        self._data.read()
-        self.durations: dict[str, float] = json.loads((directory / "durations.json").read_text(encoding="utf-8"))
+        sample: dict[str, dict[str, Span]] = json.loads((directory / SAMPLE).read_bytes())
+        self.mutants = {name for spans in sample.values() for name in spans}
+        self.durations: dict[str, float] = json.loads((directory / DURATIONS).read_bytes())
+        self._tests = defaultdict[str, set[str]](set)
+        for part in directory.glob("reached-*.json"):
+            for mutant, tests in json.loads(part.read_bytes()).items():
+                self._tests[mutant] |= self.durations.keys() & tests
 
-    @cached_property
-    def _contexts(self) -> dict[Path, dict[int, list[str]]]:
-        return {}
-
-    def _by_line(self, path: Path) -> dict[int, list[str]]:
-        if path not in self._contexts:
-            found = {
-                line: [context.rpartition("|")[0] for context in contexts]
-                for line, contexts in self._data.contexts_by_lineno(str(path)).items()
-            }
-            self._contexts[path] = found
-        return self._contexts[path]
-
-    def of(self, path: Path, lines: Iterable[int]) -> set[str]:
-        """The tests that run one of the lines."""
-        by_line = self._by_line(path)
-        return {test for line in lines for test in by_line.get(line, ()) if test in self.durations}
-
-    def of_file(self, path: Path) -> set[str]:
-        """The tests that run anything in a file."""
-        return self.of(path, self._by_line(path))
-
-    def runs_at_import(self, path: Path, lines: Iterable[int]) -> bool:
-        """Whether one of the lines runs before any test."""
-        by_line = self._by_line(path)
-        return any(AT_IMPORT in by_line.get(line, ()) for line in lines)
-
-
-def record(directory: Path, *, with_proofs: bool = False) -> None:
-    """Run the quick tests, and the proofs if they are wanted; note in a directory which lines each of them runs."""
-    directory.mkdir(parents=True, exist_ok=True)
-    more = ["--proof"] if with_proofs else []
-    subprocess.run([sys.executable, "-m", __name__, str(directory), *more], cwd=ROOT, check=False)
-
-
-def _main(directory: Path, *more: str) -> None:
-    (directory / "coveragerc").write_text(f"[run]\ndata_file = {directory / 'coverage'}\nconcurrency = thread\n")
-    durations = Durations()
-    covered = [f"--cov={PACKAGE}", "--cov-context=test", f"--cov-config={directory / 'coveragerc'}", "--cov-report="]
-    options = ["-q", "-n", "2", "--dist", "worksteal", "-p", "no:cacheprovider"]
-    pytest.main([*options, *covered, *more, str(ROOT / "tests")], plugins=[durations])
-    (directory / "durations.json").write_text(json.dumps(durations.of_those_that_passed()), encoding="utf-8")
-
-
-if __name__ == "__main__":
-    _main(Path(sys.argv[1]), *sys.argv[2:])
+    def of(self, mutant: str) -> set[str]:
+        """The tests that passed and run what a mutant changes."""
+        return self._tests[mutant]

@@ -236,3 +236,13 @@ def test_the_slowest_calls_come_first() -> None:
     write(log_of("s1"), messages)
     slowest = json.loads(run("stats", "s1", "--json").output)["slowest"]
     assert [call["duration_s"] for call in slowest] == [20, 7, 3]
+
+
+def test_sessions_are_told_with_their_names() -> None:
+    """A session without a name has an empty one; parts of another kind have none."""
+    for name in ("named", "nameless"):
+        write(log_of(name), paid(datetime(2026, 1, 5, 12, tzinfo=UTC)))
+    run("rename", "named", "The invoice")
+    told = json.loads(run("stats", "--by", "session", "--json").stdout)["by_session"]
+    assert {one["session"]: one["name"] for one in told} == {"named": "The invoice", "nameless": ""}
+    assert "name" not in json.loads(run("stats", "--by", "month", "--json").stdout)["by_month"][0]

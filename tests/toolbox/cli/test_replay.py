@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,8 @@ from typing import Any
 import pytest
 
 from amplifier_module_context_persistent import PersistentContextManager
+from amplifier_module_context_persistent.toolbox.cli.replay import compaction_text
+from amplifier_module_context_persistent.toolbox.replay.visibility import Compacted
 from tests.support.commands import run
 from tests.support.messages import fill
 from tests.support.replays import BUDGET, COUNTED, MESSAGES, plain, record
@@ -233,3 +236,11 @@ def test_no_pause_is_longer_than_wanted(tmp_path: Path, arguments: list[str]) ->
     assert "assistant 9" in terminal.shown
     assert ("\x1b[32mK" not in terminal.shown) == off
     assert not (off and re.search(r"\x1b\[[\d;]*3[0-7]", terminal.shown))
+
+
+def test_a_compaction_says_what_the_view_lacks() -> None:
+    """Only if it lacks something; kinds of losses that there were none of are left out."""
+    lost = Compacted(elided=0, dropped=12, summarised=3, tokens_before=9000, tokens_after=4000)
+    plainly = "compaction: 9,000 to 4,000 tokens; newly 12 dropped, 3 summarised"
+    assert compaction_text(lost) == plainly
+    assert compaction_text(replace(lost, lacking=2)) == f"{plainly}\n   2 of the dropped name what the view lacks"

@@ -430,3 +430,11 @@ async def test_characters_that_change_how_others_look_are_escaped(server: Server
         assert "\\u202egnp.exe" in shown
         assert "Käse 検索" in shown
         assert shown.isprintable()
+
+
+def test_every_tool_says_that_it_only_reads() -> None:
+    """A client that asks before something is changed asks for none of them."""
+    for tool in TOOL_LIST:
+        hints = tool.annotations
+        assert hints is not None
+        assert (hints.read_only_hint, hints.destructive_hint, hints.open_world_hint) == (True, False, False)

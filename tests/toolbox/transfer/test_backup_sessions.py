@@ -405,3 +405,14 @@ def test_a_damaged_log_without_a_copy_is_backed_up_and_named(home: Home, kept: P
     log.write_bytes(log.read_bytes().replace(b"price is 100", b"price is 900"))
     assert f"DAMAGED: {log}: line 5, byte" in home.run("backup", kept, code=1).output
     assert copy_of(kept, "talk").read_bytes() == log.read_bytes()
+
+
+def test_what_is_restored_again_is_deleted_no_more(home: Home, kept: Path) -> None:
+    """A later restore takes it as any other session."""
+    home.says("talk", "one")
+    home.run("backup", kept)
+    home.run("delete", "talk", "--yes")
+    home.run("backup", kept, "--restore", "--again")
+    home.log("talk").unlink()
+    home.run("backup", kept, "--restore")
+    assert home.sessions() == ["talk"]

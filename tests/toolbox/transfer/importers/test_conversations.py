@@ -192,3 +192,24 @@ async def test_one_conversation_alone(home: Path) -> None:
     history, _ = await history_and_view(report.path)
     assert texts(history) == ["user: hi"]
     assert [one.reason for one in report.account.lost] == ["a message of ?"]
+
+
+async def test_blocks_of_claude_ai_are_taken_as_what_they_are(home: Path) -> None:
+    """A block with a text that is none of its own kind stays, and one without its text says nothing."""
+    chat = {
+        "uuid": "c1",
+        "name": "About",
+        "created_at": "2026-01-01T00:00:00Z",
+        "updated_at": "2026-01-01T00:00:00Z",
+        "account": {"uuid": "a"},
+        "chat_messages": [
+            said("q", ROOT, "human", text("go")),
+            said("a", "q", "assistant", {"type": "text", "text": None}, text("done"), {"type": "odd", "text": "kept"}),
+        ],
+    }
+    report = imported(export(home / "conversations.json", chat), home / "log.jsonl")
+    history, _ = await history_and_view(report.path)
+    kept = history[1]["content"]
+    assert {"type": "text", "text": "done"} in kept
+    assert {"type": "text", "text": "kept"} not in kept
+    assert any(block.get("type") == "odd" and block.get("text") == "kept" for block in kept)

@@ -161,3 +161,17 @@ async def test_a_message_with_a_summary_is_a_compaction(tmp_path: Path) -> None:
     assert report.account.metadata == {"session": 1, "compactionSummary": 1}
     assert "All was read." in str(view)
     assert "Read." not in texts(view)
+
+
+async def test_a_message_that_would_be_a_compaction_and_says_nothing_is_none(tmp_path: Path) -> None:
+    """Nor is a message of another role one, although it has a summary."""
+    empty = {"role": "compactionSummary", "summary": "", "tokensBefore": 900}
+    lines = [
+        HEAD,
+        says("u1", None, "user", text("go")),
+        entry("message", "c1", "u1", message=empty),
+        says("a1", "c1", "assistant", text("done"), summary="All was read."),
+    ]
+    report, history, _ = await imported_history(tmp_path / "s.jsonl", lines)
+    assert [one.compactions for one in report.sessions] == [0]
+    assert texts(history) == ["user: go", "assistant: done"]

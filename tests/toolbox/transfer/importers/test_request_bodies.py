@@ -175,3 +175,22 @@ def test_lines_are_recognised_by_their_content(tmp_path: Path, messages: list[Me
     source = write_jsonl(tmp_path / "rollout.zst.json", messages)
     assert import_session(source, path=tmp_path / "new").format == expected
     assert import_session(source, path=tmp_path / "other", source_format="openai").format == "openai"
+
+
+@pytest.mark.parametrize(
+    "foreign",
+    [
+        {"role": "tool", "tool_call_id": "c", "content": "x"},
+        {"role": "assistant", "content": "", "tool_calls": [{"id": "c", "tool": "t", "arguments": {}}]},
+    ],
+    ids=["result", "call"],
+)
+def test_messages_with_results_or_calls_of_their_own_are_not_anthropics(tmp_path: Path, foreign: Any) -> None:
+    """Anthropic's are blocks; other programs write such blocks beside results and calls of their own."""
+    anthropics = [
+        {"role": "user", "content": [{"type": "text", "text": "go"}]},
+        {"role": "assistant", "content": [{"type": "tool_use", "id": "c", "name": "t", "input": {}}]},
+    ]
+    source = tmp_path / "messages.json"
+    source.write_text(json.dumps([*anthropics, foreign]))
+    assert imported(source, tmp_path / "log.jsonl").format != "anthropic"
