@@ -1,5 +1,11 @@
 """Which tests a change can break, and in which order they run."""
 
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests import touched
 from tests.support.import_map import PACKAGE
 from tests.support.places import ROOT
 from tests.support.sweeps import proof
@@ -41,3 +47,15 @@ def test_a_command_that_is_imported_by_its_name_is_reached_by_who_runs_it() -> N
     near, same_room, _ = stages_for([ROOT / PACKAGE / "toolbox" / "cli" / "sync.py"])
     assert "toolbox/transfer/test_sync.py" in names(near)
     assert "toolbox/cli/test_main.py" in names(same_room)
+
+
+def test_runs_beside_each_other_end_with_the_first_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run that would go on for long is ended, and what the failed one printed is shown."""
+    monkeypatch.setattr(touched, "ROOT", tmp_path)
+    (tmp_path / "fails.py").write_text("print('what failed'); raise SystemExit(1)")
+    (tmp_path / "waits.py").write_text("import time; time.sleep(60)")
+    (tmp_path / "passes.py").write_text("")
+    monkeypatch.setattr(touched, "_command", lambda paths, *_: [sys.executable, str(paths[0])])
+    runs = {name: ([tmp_path / f"{name}.py"], ()) for name in ("fails", "waits", "passes")}
+    assert not touched.run_beside(runs)
+    assert touched.run_beside({"passes": runs["passes"], "none": ([], ())})

@@ -4,23 +4,28 @@
     python -m tests.touched --since main     # what differs from a revision
     python -m tests.touched --list           # say which tests, and run none
 
-The map of imports says which tests a change reaches. They run in four stages, and a failure ends the run:
+The map of imports says which tests a change reaches. They run in three stages, and a failure ends the run:
 
 1. tests that have the name of a changed file, or import it;
 2. the other tests of its room;
-3. tests that reach it over other files, the nearest first;
-4. the proofs among stages 1 and 2: kills, sweeps, servers.
+3. beside each other, a process for each: tests that reach it over other files, the nearest first; and the proofs among
+   stages 1 and 2 (kills, sweeps, servers), those of stage 1 first.
 """
 
 import argparse
+import signal
 import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from tests.support.import_map import PACKAGE, importers
 from tests.support.places import ROOT
+
+PASSED = (0, 5)
+"""The exit codes of pytest if no test failed: 5 if there was none to run."""
 
 
 def _git(*arguments: str) -> list[Path]:
@@ -66,15 +71,47 @@ def stages_for(changed: Iterable[Path]) -> list[list[Path]]:
     return [sorted(near), sorted(same_room), others]
 
 
-def run(what: str, paths: list[Path], *options: str) -> bool:
+def _command(paths: list[Path], workers: int, options: Sequence[str]) -> list[str]:
+    names = [str(path.relative_to(ROOT)) for path in paths]
+    shared = ["-n", str(workers), "--dist", "worksteal"] if workers > 1 else ["-n", "0"]
+    return [sys.executable, "-m", "pytest", "-q", "-x", *shared, *options, *names]
+
+
+def run(what: str, paths: list[Path]) -> bool:
     """Run tests until one fails, and say whether none did."""
     if not paths:
         return True
     print(f"== {what}: {len(paths)} files", flush=True)
-    names = [str(path.relative_to(ROOT)) for path in paths]
-    workers = ["-n", "2", "--dist", "worksteal"] if len(paths) > 3 else ["-n", "0"]
-    command = [sys.executable, "-m", "pytest", "-q", "-x", *workers, *options, *names]
-    return subprocess.run(command, cwd=ROOT, check=False).returncode in (0, 5)
+    command = _command(paths, 2 if len(paths) > 3 else 1, ())
+    return subprocess.run(command, cwd=ROOT, check=False).returncode in PASSED
+
+
+def run_beside(runs: Mapping[str, tuple[list[Path], Sequence[str]]]) -> bool:
+    """Run tests in a process for each of some names until one of them fails, and say whether none did.
+
+    What a run prints is shown when it has ended. A run that goes on when another one failed is ended.
+    """
+    with tempfile.TemporaryDirectory() as directory:
+        going = dict[str, subprocess.Popen[bytes]]()
+        for what, (paths, options) in runs.items():
+            if paths:
+                with Path(directory, what).open("wb") as output:
+                    command = _command(paths, 1, options)
+                    going[what] = subprocess.Popen(command, cwd=ROOT, stdout=output, stderr=subprocess.STDOUT)
+        passed = True
+        try:
+            while passed and going:
+                time.sleep(0.05)
+                for what in [what for what, process in going.items() if process.poll() is not None]:
+                    printed = Path(directory, what).read_text(encoding="utf-8", errors="replace")
+                    print(f"== {what}: {len(runs[what][0])} files\n{printed}", flush=True)
+                    passed = passed and going.pop(what).returncode in PASSED
+        finally:
+            for process in going.values():
+                process.send_signal(signal.SIGINT)  # pytest then ends what its tests have started
+            for process in going.values():
+                process.wait()
+        return passed
 
 
 def main() -> int:
@@ -87,12 +124,10 @@ def main() -> int:
         print(*(path.relative_to(ROOT) for path in [*near, *same_room, *others]), sep="\n")
         return 0
     began = time.monotonic()
-    passed = (
-        run("nearest", near)
-        and run("same room", same_room)
-        and run("reached over other files", others)
-        and run("proofs", [*near, *same_room], "--proof", "-m", "proof")
-    )
+    passed = run("nearest", near) and run("same room", same_room)
+    if passed:
+        proofs = [*near, *same_room], ("--proof", "-m", "proof")
+        passed = run_beside({"reached over other files": (others, ()), "proofs": proofs})
     print(f"{'all passed' if passed else 'a test failed'} after {time.monotonic() - began:.0f} s")
     return 0 if passed else 1
 
