@@ -15,8 +15,9 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from enum import Enum
+from time import sleep
 from typing import Any
 
 from ...catalogue.catalogue_file import CatalogueError
@@ -42,6 +43,9 @@ from .sync_host_files import beside_copy, finish, has_transcript, is_interrupted
 from .sync_sides import Projects, Side
 from .undone_erasures import erasures_of_log
 from .write_host_files import is_unfinished, making_session, write_host_files
+
+_LOOKS, _LOOK_S = 40, 0.05
+"""How often, and after which pauses, a sync looks whether another one is done with a session that both make."""
 
 
 class What(Enum):
@@ -208,24 +212,53 @@ class Sync:
         return step
 
     def carry_out(self, step: Step) -> None:
-        """Carry out a planned step. If it fails, its action becomes `What.LEFT` and its `why` the reason."""
+        """Carry out a planned step. If it fails, its action becomes `What.LEFT` and its `why` the reason.
+
+        If another sync has made the session on the same side in the meantime, the two copies are compared again.
+        """
+        for is_last in (False, False, True):
+            try:
+                self._carry_out(step)
+            except (ContextPersistentError, CatalogueError, OSError) as error:
+                if is_last or not isinstance(error, FileExistsError):
+                    step.what, step.why = What.LEFT, _why_failed(error)
+                    return
+            else:
+                return
+            self._plan_again(step)
+            if step.to is None:
+                return
+
+    def _plan_again(self, step: Step) -> None:
+        """Plan a step again whose target another sync has made, once that sync is done with the session."""
+        pair = next(pair for pair in self.pairs if step.source in _paths_of(pair))
+        known = pair.here or pair.there
+        assert known is not None  # noqa: S101 - one side has it
+        made = SessionFile(step.target, known.id, known.project, known.modified_s)
+        for _ in range(_LOOKS):
+            if not is_unfinished(step.target):
+                break
+            sleep(_LOOK_S)
+        again = self.plan(Pair(pair.session_id, pair.here or made, pair.there or made))
+        for one in fields(Step):
+            setattr(step, one.name, getattr(again, one.name))
+
+    def _carry_out(self, step: Step) -> None:
+        """Carry out a planned step. Raises the errors of what it writes."""
         assert step.to is not None  # noqa: S101 - a step that writes says where
-        try:
-            match step.what:
-                case What.COPY:
-                    self._copy(step.source, step.target, step.to)
-                case What.APPEND:
-                    with beside_copy(step.target, step.source, is_home=step.to.is_home, now=self.now):
-                        step.new_bytes = append_to_copy(step.source, step.target)
-                case What.FINISH if is_unfinished(step.target):
-                    self._copy(step.source, step.target, step.to)
-                case What.FINISH:
-                    finish(step.target)
-                case _:
-                    self._replace(step, step.to)
-            archive_like(step.source, step.target)
-        except (ContextPersistentError, CatalogueError, OSError) as error:
-            step.what, step.why = What.LEFT, _why_failed(error)
+        match step.what:
+            case What.COPY:
+                self._copy(step.source, step.target, step.to)
+            case What.APPEND:
+                with beside_copy(step.target, step.source, is_home=step.to.is_home, now=self.now):
+                    step.new_bytes = append_to_copy(step.source, step.target)
+            case What.FINISH if is_unfinished(step.target):
+                self._copy(step.source, step.target, step.to)
+            case What.FINISH:
+                finish(step.target)
+            case _:
+                self._replace(step, step.to)
+        archive_like(step.source, step.target)
 
     def _plan_copy(self, pair: Pair) -> Step:
         """Return the action for a session that only one side has."""
@@ -350,6 +383,11 @@ class Sync:
                 copy_in_form(source, target, only_sound=True)
             named_only = not has_transcript(target, is_home=to.is_home)
             write_host_files(target, created=self.now(), origin=source, named_only=named_only)
+
+
+def _paths_of(pair: Pair) -> list[str]:
+    """Return the paths or locations of a session's logs on the two sides."""
+    return [str(session.path) for session in (pair.here, pair.there) if session is not None]
 
 
 def _why_replaced(relation: Relation) -> What:
