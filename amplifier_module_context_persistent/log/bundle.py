@@ -34,13 +34,13 @@ def bundled(bodies: Sequence[bytes]) -> Sequence[bytes]:
     """
     if len(bodies) < 2:
         return bodies
-    messages = [position for position, body in enumerate(bodies) if not body.startswith(CONTROL_HEAD)]
-    if len(messages) < 2 or any(map(_frames_reset, bodies)):
+    controls = [body for body in bodies if body.startswith(CONTROL_HEAD)]
+    if len(bodies) - len(controls) < 2 or any(map(_frames_reset, controls)):
         return bodies
-    first = messages[0]
+    first = next(position for position, body in enumerate(bodies) if not body.startswith(CONTROL_HEAD))
     together = bodies[first:]
     total = sum(map(len, together)) + SEAL_BYTES * len(together)
-    checks = "".join(f"{crc32(body):08x}" for body in together)
+    checks = b"".join([crc32(body).to_bytes(_CRC_DIGITS // 2, "big") for body in together]).hex()
     return [*bodies[:first], encode_control(KIND, bytes=total, checks=checks), *together]
 
 

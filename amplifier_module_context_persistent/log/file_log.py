@@ -311,9 +311,11 @@ class FileLog(LogReader):
     def _write_records(self, bodies: Sequence[bytes]) -> None:
         seed = self.scanner.seed
         lines = list[bytes]()
+        checks = list[int]()
         for body in bodies:
             line, seed = seal(body, seed)
             lines.append(line)
+            checks.append(seed)
         parts = [b"".join(lines)]
         if self._durable and len(lines) > 1:
             parts = _synced_parts(bodies, lines)
@@ -324,7 +326,7 @@ class FileLog(LogReader):
                 self._write_or_take_back(part)
                 if self._durable:
                     self._sync()
-        self._take_written(lines)
+        self._take_written(lines, checks)
         self._keep_snapshot(APPENDED_BYTES)
 
     def _write_or_take_back(self, data: bytes) -> None:
@@ -386,7 +388,7 @@ class FileLog(LogReader):
             files.truncate(fd, torn.offset)
         except OSError as error:
             self._fail(f"the torn tail could not be cut ({error})", error)
-        self._take_written(())
+        self._take_written((), ())
 
     def _fail(self, reason: str, cause: OSError) -> NoReturn:
         self._failure = f"the log has failed: {reason}; whether the last records are stored is unknown"

@@ -206,9 +206,15 @@ class LogReader:
         if self._snapshots is not None:
             self._snapshots.follow_file(self.path, before, self.file.open_status())
 
-    def _take_written(self, lines: Sequence[bytes]) -> None:
-        """Add lines to the index that were just written after the known bytes. `lines` may be empty."""
-        self.scanner.feed_lines(lines)
+    def _take_written(self, lines: Sequence[bytes], checks: Sequence[int]) -> None:
+        """Add lines, of which there may be none, to the index. They were just written after the known bytes.
+
+        Args:
+            lines: the lines, as `seal` made them.
+            checks: their checksums.
+        """
+        for line, check in zip(lines, checks, strict=True):
+            self.scanner.take_sealed(line, check)
         self.size = self.scanner.offset
         end = lines[-1][-END_BYTES:] if lines else b""
         self._end = self.known_end = end if len(end) == END_BYTES else self.file.before(self.size, END_BYTES)
