@@ -25,12 +25,12 @@ def last_request_of(log: ReadableLog) -> LastRequest:
         usage = usage_of_message(message) or _reported(log, message)
         if usage is not None and usage.has_input and usage.requests == 1 and usage.input_tokens:
             return LastRequest(
-                usage.provider,
-                usage.model,
-                usage.input_tokens,
-                usage.cached + usage.written,
-                usage.written_1h > 0,
-                timestamp_of(message),
+                provider=usage.provider,
+                model=usage.model,
+                tokens=usage.input_tokens,
+                cacheable=usage.cached + usage.written,
+                is_kept_for_an_hour=usage.written_1h > 0,
+                time=timestamp_of(message),
             )
     return NO_REQUEST
 

@@ -98,7 +98,14 @@ def _gap(
             said += quotes.get(at, ())
             ids.append(head.id)
     reference = next(filter(None, ids), "")
-    return Gap(before, after, messages, "", _most_frequent(did), reference, tuple(said))
+    return Gap(
+        before=before,
+        after=after,
+        messages=messages,
+        did=_most_frequent(did),
+        reference=reference,
+        said=tuple(said),
+    )
 
 
 def _most_frequent(did: Counter[str]) -> tuple[tuple[str, int], ...]:

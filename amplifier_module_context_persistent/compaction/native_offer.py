@@ -38,15 +38,21 @@ class NativeOffer:
     seed: str
     """The hash of the request's tools and system text."""
     stands_for: tuple[str, ...]
-    """The chains of the messages that an item will replace (`NativeItem.stands_for`)."""
+    """The hashes of the messages that an item will replace; `NativeItem.stands_for` keeps them."""
 
     def item(self, message: Message, tokens: int, provider: str, model: str, usage: Mapping[str, Any]) -> ArrivedItem:
         """Build the item from the provider's answer to this offer."""
-        return ArrivedItem(
-            NativeItem(provider, model, message, tokens, self.covers, self.seed, self.stands_for, counts_in(usage)),
-            self.first_kept,
-            self.basis,
+        item = NativeItem(
+            provider=provider,
+            model=model,
+            message=message,
+            tokens=tokens,
+            covers=self.covers,
+            seed=self.seed,
+            stands_for=self.stands_for,
+            usage=counts_in(usage),
         )
+        return ArrivedItem(item, self.first_kept, self.basis)
 
 
 @dataclass(frozen=True, slots=True)

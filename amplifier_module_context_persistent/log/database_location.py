@@ -184,12 +184,12 @@ def parse_location(location: str) -> Location:
     _, name = split_location(location)
     shown = storage.shown
     return Location(
-        with_password(shown, storage.conninfo),
-        name,
-        check_schema_name(storage.schema),
-        storage.prepare == "on",
-        storage.read,
-        location_of(shown, name) if name else shown,
+        conninfo=with_password(shown, storage.conninfo),
+        name=name,
+        schema=check_schema_name(storage.schema),
+        prepares=storage.prepare == "on",
+        read=storage.read,
+        shown=location_of(shown, name) if name else shown,
     )
 
 

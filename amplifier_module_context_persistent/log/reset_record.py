@@ -136,7 +136,15 @@ def reset_bodies(
         last = tuple(ids[ordinal] for ordinal in run[-2:])
         kept.append(KeptRun(new_before, len(run), first, last))
     upto = ids[live[-1]] if live else ""
-    reset = Reset(reset_id, reason, time, upto, len(bodies), len(items), tuple(kept))
+    reset = Reset(
+        id=reset_id,
+        reason=reason,
+        time=time,
+        upto=upto,
+        count=len(bodies),
+        live=len(items),
+        runs=tuple(kept),
+    )
     return frame(reset, bodies)
 
 
@@ -173,7 +181,7 @@ def parse(value: Mapping[str, Any]) -> Reset | None:
             return None
         runs.append(run)
     names = {key: name_of(text) for key, text in texts.items()}
-    return Reset(names["id"], names["reason"], names["time"], names["upto"], count, live, tuple(runs))
+    return Reset(**names, count=count, live=live, runs=tuple(runs))
 
 
 def _parse_run(value: Any) -> KeptRun | None:

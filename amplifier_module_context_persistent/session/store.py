@@ -353,7 +353,15 @@ class Store:
             new_id=self._new_id,
         )
         requests = ViewService(config, counter, unlogged, history, self._meter, self._new_id)
-        return Session(log, queue, counter, unlogged, history, requests, config)
+        return Session(
+            log=log,
+            queue=queue,
+            counter=counter,
+            unlogged=unlogged,
+            history=history,
+            requests=requests,
+            config=config,
+        )
 
     async def _degrade(self, failed: Session, error: LogCreateError) -> Session:
         """Continue in memory, because the log of the session `failed` could not be created."""

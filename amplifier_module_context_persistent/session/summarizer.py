@@ -61,11 +61,12 @@ async def sum_up(
         The summary, or None after an event with the reason; and the usage that the provider billed for it.
     """
     meter.answered()  # the usage that is reported for the summary belongs to no view
+    if isinstance(span, SummaryError):
+        await _tell_failure(host, span)
+        return None, {}
     cap = session.config.summary_max_tokens
     billed: dict[str, int] = {}
     try:
-        if isinstance(span, SummaryError):
-            raise span
         text, usage = await ask_for_summary(
             ask.provider,
             span.request,
@@ -75,20 +76,33 @@ async def sum_up(
         )
         billed = counts_of(usage)
         tokens = session.count(instruction(text))
-        if tokens > _MOST_TIMES * cap:
-            raise SummaryError(f"the answer has {tokens:,} tokens; {cap:,} were asked for")
-        reason = why_no_summary(text, tokens, span)
-        if reason:
-            raise SummaryError(reason)
+        _check_summary(text, tokens, span, cap)
     except SummaryError as failed:
-        if isinstance(span, Span) and ask.provider is not None:
+        if ask.provider is not None:
             pause.note(failed=True)
-        await host.emit("context:summary_failed", {"reason": str(failed)})
+        await _tell_failure(host, failed)
         return None, billed
     pause.note(failed=False)
     sizes = {"summarized_messages": len(span.ordinals), "request_tokens": span.tokens, "summary_tokens": tokens}
     await host.emit("context:summary", {**sizes, **_cached_share(usage)})
     return Summary(text, span.ordinals, span.basis), billed
+
+
+def _check_summary(text: str, tokens: int, span: Span, cap: int) -> None:
+    """Check that an answer is a summary of a span, and is not much longer than was asked for.
+
+    Raises:
+        SummaryError: it is not; says why.
+    """
+    if tokens > _MOST_TIMES * cap:
+        raise SummaryError(f"the answer has {tokens:,} tokens; {cap:,} were asked for")
+    reason = why_no_summary(text, tokens, span)
+    if reason:
+        raise SummaryError(reason)
+
+
+async def _tell_failure(host: Host, failed: SummaryError) -> None:
+    await host.emit("context:summary_failed", {"reason": str(failed)})
 
 
 async def ask_for_summary(

@@ -230,29 +230,18 @@ class Arranger:
         markers = {gap.before: gap.text for gap in plan.left_out.gaps or () if not gap.after and gap.text}
         texts = {at: markers[group.head.id] for at, group in enumerate(groups) if group.head.id in markers}
         if plan.notice.text:
-            texts[self._notice_place(groups)] = plan.notice.text  # replaces a marker at this place
+            place = _group_with(plan.notice.before, groups)
+            self.stays = place is not None
+            if place is None:
+                place = _after_system_text(groups)
+            texts[place] = plan.notice.text  # replaces a marker at this place
         if plan.native is None:
             return -1, texts
-        return self._native_place(groups), texts
-
-    def _notice_place(self, groups: Sequence[Group]) -> int:
-        """Return the position of the notice: before the message that the plan names, else after the system text."""
-        wanted = self.how.plan.notice.before
-        if wanted:
-            for at, group in enumerate(groups):
-                if any(entry.id == wanted for entry in group.entries()):
-                    self.stays = True
-                    return at
-        self.stays = False
-        return next((at for at, group in enumerate(groups) if not group.head.instructs), len(groups))
-
-    def _native_place(self, groups: Sequence[Group]) -> int:
-        """Return the position of a provider's item: before the first message that is not sent as system text."""
-        for at, group in enumerate(groups):
-            if group.head.origin.late or not group.head.instructs:
-                return at
-        self.stays = False
-        return len(groups)
+        native_place = _first_of_conversation(groups)
+        if native_place is None:
+            self.stays = False
+            native_place = len(groups)
+        return native_place, texts
 
     @property
     def _wants_user(self) -> bool:
@@ -391,6 +380,29 @@ class Arranger:
         if call_id == call.id and not name:
             return 0
         return self.count({"tool_call_id": call_id, "name": name}) - self.count({"tool_call_id": call.id})
+
+
+def _group_with(message_id: str, groups: Sequence[Group]) -> int | None:
+    """Return the position of the group with a message, or None if no group has it, or the id is ""."""
+    if not message_id:
+        return None
+    for at, group in enumerate(groups):
+        if any(entry.id == message_id for entry in group.entries()):
+            return at
+    return None
+
+
+def _after_system_text(groups: Sequence[Group]) -> int:
+    """Return the position of the first group that is not system text, or the end."""
+    return next((at for at, group in enumerate(groups) if not group.head.instructs), len(groups))
+
+
+def _first_of_conversation(groups: Sequence[Group]) -> int | None:
+    """Return the position of the first message that is not sent as system text, or None if there is none."""
+    for at, group in enumerate(groups):
+        if group.head.origin.late or not group.head.instructs:
+            return at
+    return None
 
 
 def turn_start(items: Sequence[Item]) -> int:

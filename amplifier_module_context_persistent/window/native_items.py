@@ -105,20 +105,21 @@ class NativeItems:
         self, request: ViewRequest, arrangement: Arrangement, view: list[Message], asking: Asking
     ) -> NativeOffer | None:
         """Return the beginning of a view that its provider may compact, or None if the provider is not asked."""
-        cut, bound = asking.cut, self._arranger.bound
+        cut = asking.cut
         if cut is None:
             return None
         first_kept = arrangement.items[cut].entry
         if first_kept is None:
             return None
+        bound = self._arranger.bound
         return NativeOffer(
-            messages_to_compact(view, len(request.head), cut),
-            first_kept.ordinal,
-            self._kept.basis,
-            cut,
-            request.room.fixed_tokens + sum(item.tokens for item in arrangement.items[:cut]),
-            bound.seed,
-            tuple(part.hex() for part in bound.chain[cut]),
+            messages=messages_to_compact(view, len(request.head), cut),
+            first_kept=first_kept.ordinal,
+            basis=self._kept.basis,
+            covers=cut,
+            tokens=request.room.fixed_tokens + sum(item.tokens for item in arrangement.items[:cut]),
+            seed=bound.seed,
+            stands_for=tuple(part.hex() for part in bound.chain[cut]),
         )
 
     def _compacts(self, request: ViewRequest) -> bool:

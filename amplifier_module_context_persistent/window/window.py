@@ -137,11 +137,12 @@ class Window:
         view = [*copied(request.head), *self._source.view(log, arrangement.items)]
         return ViewResult(
             view,
-            *size,
-            request.budget_tokens,
-            planning,
-            ItemOutcome(fallback, self._items.offer(request, arrangement, view, asking)),
-            self._reasoning(request),
+            tokens=size.tokens,
+            messages=size.messages,
+            budget_tokens=request.budget_tokens,
+            planning=planning,
+            item=ItemOutcome(fallback, self._items.offer(request, arrangement, view, asking)),
+            reasoning=self._reasoning(request),
             items=arrangement.items,
             last=self._kept.last(log),
         )

@@ -141,16 +141,16 @@ def _read(
         pieces.append(_said(message, bodies))
         size += len(pieces[-1])
     return SubAgent(
-        bodies.name(session.id),
-        bodies.name(_title(transcript)),
-        place,
-        len(transcript.turns()),
-        len(transcript),
-        total.calls,
-        total.failed_calls,
-        round(total.bill.cost, 4),
-        int(total.bill.is_estimated),
-        "\n\n".join(pieces),
+        id=bodies.name(session.id),
+        title=bodies.name(_title(transcript)),
+        place=place,
+        turns=len(transcript.turns()),
+        messages=len(transcript),
+        calls=total.calls,
+        failed=total.failed_calls,
+        cost=round(total.bill.cost, 4),
+        guess=int(total.bill.is_estimated),
+        text="\n\n".join(pieces),
     )
 
 

@@ -155,16 +155,16 @@ def _add_sub_agents(session: dict[str, Any], read: Sequence[SubAgent], bodies: B
 def _made(path: str, size: int, session: dict[str, Any], bodies: Bodies) -> Made:
     return Made(
         path,
-        size,
-        session["turns"],
-        session["messages"],
-        session["requests"],
-        session["proved"],
-        session["not_proved"],
-        session["redacted"],
-        [position + 1 for position in sorted(bodies.redacted)],
-        session["redacted_kinds"],
-        session["images_left_out"],
+        size_bytes=size,
+        turns=session["turns"],
+        messages=session["messages"],
+        requests=session["requests"],
+        views_proved=session["proved"],
+        views_not_proved=session["not_proved"],
+        redacted=session["redacted"],
+        redacted_messages=[position + 1 for position in sorted(bodies.redacted)],
+        redacted_kinds=session["redacted_kinds"],
+        images_left_out=session["images_left_out"],
     )
 
 
