@@ -9,6 +9,8 @@ Rules:
 - Three kinds of text are quoted: the model's texts of at least `LEAST_SAID_CHARS`, a person's words when rejecting a
   call, and a person's answers to a tool that asks. The last two are quoted as tool results, because any tool may claim
   that a person said something.
+- The last sentence of a model's text is left out if it names nothing: it says what the call does, and the marker counts
+  the call.
 - Quotes take at most `SAID_SHARE` of the room, which is the part of the target that plans can fill. The model's oldest
   texts are left out first, then the oldest of the other texts.
 - A summary contains what was said, so a view with a summary has no quotes.
@@ -20,9 +22,10 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 
-from ..messages.excerpt import shown_spans
+from ..messages.excerpt import SENTENCE_END, shown_spans
 from ..messages.message import Message, text_of
 from ..messages.outcome import REJECTED
+from ..messages.paths_and_ids import spans
 from ..messages.tool_kinds import ASK
 from ..view.arrangement import Count, Fetch
 from ..view.entry import Entry
@@ -31,7 +34,7 @@ from ..view.tool_groups import Group
 
 # Measured: docs/experiments.md ("Quotes").
 SAID_SHARE = 0.08  # of the room
-LEAST_SAID_CHARS = 160  # of a model's text: shorter texts say what is done next ("Now I run the tests")
+LEAST_SAID_CHARS = 100  # of a model's text: shorter texts say what is done next ("Now I run the tests")
 HEAD_CHARS, TAIL_CHARS = 160, 80  # of a quote
 
 _SAID = "You said"
@@ -117,15 +120,26 @@ def _quotes(wanted: Iterable[tuple[Entry, str]], messages: Mapping[str, Message]
         if entry.gist.outcome == REJECTED:
             reason = _REASON.search(text)
             text = reason[1] if reason is not None else ""
+        if words == _SAID:
+            text = _without_announcement(text)
         if said := shortened(text):
             yield Quote(entry.id, f'{words}: "{said}"')
+
+
+def _without_announcement(text: str) -> str:
+    """Return a model's text without its last sentence, if this names nothing and so only announces the call."""
+    text = text.rstrip()
+    ends = [match.end() for match in SENTENCE_END.finditer(text) if match.end() < len(text)]
+    if ends and not spans(text[ends[-1] :]):
+        return text[: ends[-1]]
+    return text
 
 
 def shortened(text: str) -> str:
     """Return a text on one line, shortened to its beginning and its end if it is too long for a quote."""
     text = _SPACE.sub(" ", text).strip()
-    spans = shown_spans(text, HEAD_CHARS, TAIL_CHARS, prose=True)
-    return " … ".join([text[start:end].strip() for start, end in spans])
+    shown = shown_spans(text, HEAD_CHARS, TAIL_CHARS, prose=True)
+    return " … ".join([text[start:end].strip() for start, end in shown])
 
 
 def within_room(gaps: Sequence[Gap], room_tokens: int, count: Count) -> tuple[Gap, ...]:

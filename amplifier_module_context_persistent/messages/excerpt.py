@@ -27,7 +27,7 @@ _LINE_CHARS = 200  # how far from a cut to look for the end of the line
 _WORD_CHARS = 60  # how far from a cut to look for the end of the word
 _PROSE_SHARE = 0.4  # share of the requested length by which a cut of prose may move outward
 _PARAGRAPH_END, _LINE_END = re.compile(r"\n[ \t]*\n"), re.compile(r"\n")
-_SENTENCE_END = re.compile(r"(?<=[.!?…])[\"')\]]*\s|(?<=[。！？؟।])")  # noqa: RUF001 - Chinese, Arabic and Hindi too
+SENTENCE_END = re.compile(r"(?<=[.!?…])[\"')\]]*\s|(?<=[。！？؟।])")  # noqa: RUF001 - Chinese, Arabic and Hindi too
 _WORD_END = re.compile("\\s|(?<=[。！？；，、])")  # noqa: RUF001 - Chinese punctuation
 _FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})[^\n]*$", re.MULTILINE)
 _JOINER = "\u200d"
@@ -231,7 +231,7 @@ def _start_of_tail(text: str, chars: int, *, prose: bool) -> int:
 
 def _ends_between(text: str, first: int, last: int) -> list[int]:
     """Return the ends of paragraphs between two indexes; if there are none, of lines; if none either, of sentences."""
-    for pattern in (_PARAGRAPH_END, _LINE_END, _SENTENCE_END):
+    for pattern in (_PARAGRAPH_END, _LINE_END, SENTENCE_END):
         if ends := [match.end() for match in pattern.finditer(text, first, last)]:
             return ends
     return []

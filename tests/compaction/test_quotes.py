@@ -53,6 +53,26 @@ def test_the_words_of_a_group_that_goes_are_quoted() -> None:
     assert gaps(work(step(1, said=CAUSE), step(2)), [2])[0].said == ()
 
 
+FOUND = "The test cannot see the rows of the other process, since each has a transaction of its own."
+FOUND_IN_CHINESE = "每个进程都有自己的事务。测试看不到另一个进程的行。" * 5
+
+
+@pytest.mark.parametrize(
+    ("said", "quoted"),
+    [
+        (f"{FOUND} Let me mend the setup.", FOUND),
+        (f"{FOUND} Let me mend `test_setup.py`:", f"{FOUND} Let me mend `test_setup.py`:"),
+        (f"{FOUND_IN_CHINESE}我来修改设置。", FOUND_IN_CHINESE),
+        (f"{FOUND[:-1]}, and none sees another.", f"{FOUND[:-1]}, and none sees another."),
+    ],
+    ids=["announces", "names", "Chinese", "one sentence"],
+)
+def test_a_last_sentence_that_only_announces_the_call_is_not_quoted(said: str, quoted: str) -> None:
+    """The marker counts the call. A sentence that names something is quoted."""
+    (gap,) = gaps(work(step(1, said=said)), [1])
+    assert [quote.text for quote in gap.said] == [f'You said: "{quoted}"']
+
+
 @pytest.mark.parametrize(
     ("tool", "result", "quoted"),
     [
