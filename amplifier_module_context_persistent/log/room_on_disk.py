@@ -33,10 +33,11 @@ def no_room_error(path: str, needed_bytes: int, written_bytes: int = 0) -> OSErr
         written_bytes: the bytes of it that were written, and are free again when it is removed.
     """
     free = free_bytes(path)
-    if free is not None:
-        free += written_bytes
-    free_text = "the disk has no room for them" if free is None else f"{free:,} are free on the disk"
-    reason = f"the new file needs {needed_bytes:,} bytes, and {free_text}; make room, and try again"
+    if free is None or free + written_bytes >= needed_bytes:  # perhaps a quota
+        found = "the disk is full, or a limit is reached"
+    else:
+        found = f"{free + written_bytes:,} are free on the disk"
+    reason = f"the new file needs up to {needed_bytes:,} bytes, and {found}; make room, and try again"
     return OSError(errno.ENOSPC, reason, path)
 
 

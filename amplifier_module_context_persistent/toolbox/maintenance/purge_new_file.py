@@ -12,13 +12,14 @@ from collections.abc import Iterator
 from secrets import token_hex
 
 from ...catalogue.catalogue_file import CatalogueError, remove_catalogue
-from ...errors import AppendError, LogError, LogFailedError, PurgeError
+from ...errors import NO_ROOM, AppendError, LogError, LogFailedError, PurgeError, reason_of
 from ...log.append_lock import AppendLock
 from ...log.atomic_file import no_room, remove_other_name
 from ...log.file_trust import is_own
 from ...log.filesystem import WINDOWS, FileSystem, unreadable
 from ...log.index import Index
 from ...log.reader import LogReader
+from ...log.room_on_disk import no_room_error
 from ...log.save_torn_tail import save_torn_tail, saved_tails
 from ...sessions.delete_log import PURGING_SUFFIX, unfinished_purges
 from .purge_options import Purge
@@ -138,8 +139,19 @@ class PurgeFile:
             self._waiting_bytes = 0
 
     def _refused(self, error: OSError) -> AppendError:
-        reason = f"the purge was refused ({error.strerror or error}); the log is what it was"
+        why = error.strerror or str(error)
+        if error.errno in NO_ROOM:
+            why = reason_of(no_room_error(self._path, self._reader.size, self._size_on_disk()))
+        reason = f"the purge was refused ({why}); the log is what it was"
         return AppendError(error.errno or errno.EIO, reason, self._reader.path)
+
+    def _size_on_disk(self) -> int:
+        if self._fd < 0:
+            return 0
+        try:
+            return self._files.fstat(self._fd).st_size
+        except OSError:
+            return 0
 
     def _close(self) -> None:
         fd, self._fd = self._fd, -1

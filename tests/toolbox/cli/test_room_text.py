@@ -39,7 +39,7 @@ def test_bringing_a_log_back_says_the_room_first(archived: Path) -> None:
     with free_on_disks(50_000):
         shows(run("archive", "--undo", "one", "--dry-run").output, "NOT ENOUGH ROOM. This needs up to 100kB")
         told = run("archive", "--undo", "one", "--yes", code=2).output
-    assert "the new file needs 100,2" in told
+    assert "the new file needs up to 100,2" in told
     assert "and 50,000 are free on the disk" in told
     assert is_archived(archived)
 

@@ -1,5 +1,6 @@
 """A purge over a failing disk: the old log or the new one is left, whole."""
 
+import errno
 import os
 from itertools import count
 from pathlib import Path
@@ -12,6 +13,7 @@ from amplifier_module_context_persistent.toolbox.maintenance.purge_options impor
 from tests.support.fakefs import FakeFiles, choosers
 from tests.support.logs import append, append_to, assert_sound, content_of, findings, saved_tails, stored_numbers
 from tests.support.purges import before, purged
+from tests.support.small_disk import free_on_disks
 from tests.support.sweeps import proof, spread, whole
 
 OLD, NEW = [0, 1, 2, 3], [2, 3]
@@ -108,3 +110,18 @@ def test_a_power_cut_at_any_call_leaves_the_old_log_or_the_new_one(tmp_path: Pat
         raise AssertionError("the purge did not end")
     assert seen == {tuple(OLD), tuple(NEW)}
     print(f"power cuts of a purge: {nth}, crash images: {images}")
+
+
+def test_a_purge_that_finds_no_room_says_how_much_it_needs(tmp_path: Path) -> None:
+    """The log is what it was."""
+    path = str(tmp_path / "log.jsonl")
+    append_to(path, 0, 1, 2, 3)
+    size = os.path.getsize(path)
+    files = FakeFiles()
+    files.fail("write", code=errno.ENOSPC)
+    with (
+        free_on_disks(100),
+        pytest.raises(AppendError, match=f"needs up to {size} bytes, and 100 are free on the disk"),
+    ):
+        purged(path, before(2), files=files)
+    assert stored_numbers(path) == OLD
