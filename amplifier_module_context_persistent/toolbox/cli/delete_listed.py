@@ -28,7 +28,7 @@ from ..transfer.erasure_record import SESSION, Erasure, erasure_of
 from ..transfer.plain_copies import remove_abandoned_copies
 from ..transfer.purge_session import remove_left
 from ..transfer.undone_erasures import salts_of_purges
-from ..transfer.write_host_files import HOSTS_NAMES
+from ..transfer.write_host_files import HOSTS_NAMES, own_files
 from .confirm import ask, check_can_ask
 from .erasing import extent, what_follows
 from .error_messages import reason_beside, unusable
@@ -101,7 +101,9 @@ def delete_listed(
 
 def clear_up(places: Sequence[tuple[str, list[str]]], *, dry_run: bool, as_json: bool) -> None:
     """Remove the files that killed operations left at places without a log, and print their names."""
-    for log, left in places:
+    for log, without_own in places:
+        with unusable(log):
+            left = [*map(str, own_files(log)), *without_own]
         if not as_json:
             say(f"{log}: there is no log; an earlier operation was interrupted, and this finishes it")
             _show_files("goes", left)

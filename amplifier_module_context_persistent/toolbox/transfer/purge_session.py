@@ -197,17 +197,21 @@ def still_holding(planned: SessionPurge, what: Purge) -> list[str]:
     path = planned.path
     if what.redact is None or stored_name(path) is not None or not os.path.lexists(path):
         return []
-    found = [(file, told_matches(file, what.redact)) for file in own_files(path)]
-    return [f"{file}: {matches}" for file, matches in found if matches]
+    return _own_holding(path, what)
 
 
 def plan_places_left(what: Purge) -> list[SessionPurge]:
     """Plan the removal of files that killed operations left where no log is, in all projects.
 
-    A saved torn tail stays. It is reported if a redaction would change it.
+    A saved torn tail stays, and so do files that an import or a fork wrote beside a log that somebody removed. They are
+    reported if a redaction would change them.
     """
     planned = list[SessionPurge]()
     for log, left in places_left(tails=False):
+        holding = _own_holding(log, what)
+        if holding:  # with its note, by which `delete` knows these files as ours
+            planned.append(SessionPurge(log, copies=holding, is_left=True))
+            continue
         linked = with_other_names(left)
         planned.append(SessionPurge(log, removed=left, linked=linked, is_left=bool(linked)))
     if what.redact is None:
@@ -221,6 +225,14 @@ def plan_places_left(what: Purge) -> list[SessionPurge]:
         if copies:
             planned.append(SessionPurge(log, copies=copies, is_left=True))
     return planned
+
+
+def _own_holding(log: str, what: Purge) -> list[str]:
+    """Return our files for the host beside a log that hold a text to be redacted, each with the number of matches."""
+    if what.redact is None:
+        return []
+    found = [(file, told_matches(file, what.redact)) for file in own_files(log)]
+    return [f"{file}: {matches}" for file, matches in found if matches]
 
 
 def places_left(name: str | None = None, *, tails: bool = True) -> list[tuple[str, list[str]]]:

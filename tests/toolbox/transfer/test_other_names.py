@@ -90,3 +90,14 @@ def test_a_backup_names_another_name_of_what_it_erases(laptop: Home) -> None:
     laptop.run("delete", "made", "--yes")
     said = laptop.run("backup", laptop.root / "backup", "--erase", "--yes", code=1).output
     assert f"{LINKED}: {log}" in said
+
+
+def test_a_file_of_ours_without_its_log_is_named_by_a_purge_and_goes_with_a_deletion(laptop: Home) -> None:
+    """Somebody removed the log alone."""
+    log = imported(laptop)
+    log.unlink()
+    for _ in range(2):
+        said = laptop.run("purge", "--redact", KEY, "--all", "--yes", code=1).output
+        assert f"{log.with_name('transcript.jsonl')}: 2 lines" in said
+    laptop.run("delete", "made", "--yes")
+    assert not log.parent.exists()
