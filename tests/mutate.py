@@ -144,8 +144,8 @@ def _in_functions(path: Path, mutant: Mutant) -> bool:
 def _trial(module: str, path: Path, source: str, mutant: Mutant, reached: ReachedTests, seconds: float) -> Trial:
     stages = _stage_of_files(path)
     tests = reached.of(mutant.name)
-    if not tests and not _in_functions(path, mutant):  # a table, of a module whose functions no test calls
-        tests = {test for test in reached.durations if stages.get(test.partition("::")[0]) == 0}
+    if not _in_functions(path, mutant):  # a table: a test may look at it and call no function of its module
+        tests |= {test for test in reached.durations if stages.get(test.partition("::")[0]) == 0}
     known = [test for test in tests if test.partition("::")[0] in stages]
     ordered = sorted(known, key=lambda test: (stage_of(path, test), reached.durations[test], test))
     chosen, taken = list[str](), 0.0

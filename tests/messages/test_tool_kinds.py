@@ -146,6 +146,27 @@ def test_an_outcome_is_told(message: dict[str, Any], outcome: str) -> None:
     assert outcome_of(message) == outcome
 
 
+REFUSALS = [
+    "The user doesn't want to proceed with this tool use.",
+    "User did not approve the command",
+    *(f"The user has {done} this call." for done in ("rejected", "denied", "declined", "cancelled", "interrupted")),
+    *(f"Denied by {who}: no writes there" for who in ("a hook", "the user", "policy")),
+    *(f"Tool use was {done}" for done in ("rejected", "denied", "declined")),
+    "Rejected by the user",
+    "Permission to use Bash has been denied.",
+    "Operation aborted by user",
+    "Request interrupted",
+]
+
+
+@pytest.mark.parametrize("text", REFUSALS)
+def test_what_a_person_or_a_rule_refused_is_rejected(text: str) -> None:
+    """In every wording, also quoted; the same words later in a text are only talked about."""
+    assert outcome_of(result(text)) == REJECTED
+    assert outcome_of(result(f"<error>`{text}`")) in (REJECTED, FAILED)
+    assert outcome_of(result(f"In this log: {text}")) == ANSWERED
+
+
 def test_hostile_results_are_answered_in_linear_time() -> None:
     """Deep JSON and long runs of brackets are no failure of ours."""
     assert outcome_of(result("{" * 100_000 + "}")) == ANSWERED

@@ -2,7 +2,7 @@
 
 The directory says which mutants are meant. Their modules are imported with one more statement before each one that a
 mutant changes. It notes which test runs, and costs next to nothing. A mutant of what runs as a module is imported, such
-as a table, is reached by each test that calls a function of the module.
+as a table, is reached by each test that calls a function of the module (`tests.mutate` adds the nearest tests).
 """
 
 from __future__ import annotations
