@@ -207,10 +207,11 @@ def test_prune_deletes_what_the_filters_choose() -> None:
 
 
 def test_a_purge_takes_the_sessions_that_filters_choose() -> None:
-    """And says as JSON what went."""
+    """And says as JSON what went, and that a copy stays."""
     for name in ("one", "two"):
         write(log_of(name))
-    told = json.loads(run("purge", "--redact", "total", "--name", "one", "--yes", "--json").stdout)
+    told = json.loads(run("purge", "--redact", "total", "--name", "one", "--yes", "--json", code=1).stdout)
+    assert len(told["copies_that_stay"]) == 1
     assert [(one["path"], one["messages_redacted"]) for one in told["purged"]] == [(str(log_of("one")), 2)]
     assert b"total" in log_of("two").read_bytes()
     assert b"the total" not in log_of("one").read_bytes()
