@@ -208,7 +208,7 @@ class Sync:
             if why:
                 return Step(pair.session_id, What.LEFT, parting=step.parting, why=why)
             if step.what is What.APPEND and is_archived_session(step.target):
-                step.unpacked_bytes = size_of_log(step.target) + step.new_bytes
+                step.unpacked_bytes = size_of_log(step.target)
         return step
 
     def carry_out(self, step: Step) -> None:
