@@ -7,13 +7,16 @@ where it is, and is named. Records that were never sealed (`unchained`), repeate
 from __future__ import annotations
 
 import shlex
+from pathlib import Path
 
 from ...errors import ContextPersistentError
 from ...log.contract import ReadableLog, damaged_frames
-from ...log.database_location import shown_location
+from ...log.database_location import shown_location, stored_name
 from ...log.open_reader import file_reader
 
 _HARMLESS = frozenset({"unchained", "repeated", "oversized"})
+_READ = "; it is read"
+"""The part of a finding that says that its record is read; a log that is not copied needs no such comfort."""
 
 
 class DamagedLogError(ContextPersistentError, ValueError):
@@ -35,7 +38,8 @@ def damage_in(reader: ReadableLog) -> str:
             return f"{file.file.archive.place_of(number)}: {why}"
     for found in reader.index.damage:
         if found.kind not in _HARMLESS:
-            return f"line {found.line:,}, byte {found.offset:,}: {found.detail}"
+            what = found.detail.partition(_READ)[0]
+            return f"line {found.line:,}, byte {found.offset:,}: {what}"
     return ""
 
 
@@ -46,10 +50,12 @@ def check_sound(reader: ReadableLog) -> None:
         DamagedLogError: the log is damaged; the text says where, and what to do.
     """
     damage = damage_in(reader)
-    if damage:
-        path = shlex.quote(shown_location(reader.describe().location))
-        raise DamagedLogError(
-            f"the log is damaged, and was not copied: {damage} (`context-persistent verify {path}` tells all); put a "
-            f"sound copy in its place, or carry what can be read: `context-persistent fork` makes a sound session of a "
-            f"log of this home, and `context-persistent import {path}` takes one from elsewhere as it stands"
-        )
+    if not damage:
+        return
+    log = reader.describe().location
+    is_here = stored_name(log) is None and Path(log).is_relative_to(Path.home() / ".amplifier" / "projects")
+    rest = "`fork` makes a sound session of what can be read" if is_here else "`import` takes it as it stands"
+    raise DamagedLogError(
+        f"the log is damaged, and was not copied: {damage}; put a sound copy in its place, or {rest}; "
+        f"`context-persistent verify {shlex.quote(shown_location(log))}` tells all"
+    )
