@@ -19,9 +19,10 @@ def free_bytes(path: str | os.PathLike[str]) -> int | None:
     while not os.path.exists(place) and place != os.path.dirname(place):
         place = os.path.dirname(place)
     try:
-        return shutil.disk_usage(place).free
+        disk = shutil.disk_usage(place)
     except OSError:
         return None
+    return disk.free if disk.total else None  # some mounts of servers say 0 of everything
 
 
 def no_room_error(path: str, needed_bytes: int, written_bytes: int = 0) -> OSError:

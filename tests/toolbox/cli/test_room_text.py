@@ -97,3 +97,14 @@ def test_a_backup_says_the_room(tmp_path: Path) -> None:
     with free_on_disks(50_000):
         assert "NOT ENOUGH ROOM" in laptop.run("backup", kept, "--dry-run").output
         assert "50,000 are free on the disk" in laptop.run("backup", kept, code=1).output
+
+
+def test_a_mount_that_does_not_tell_its_room_is_written_to(tmp_path: Path) -> None:
+    """Some mounts of servers say that they have 0 bytes in all."""
+    laptop = Home(tmp_path / "laptop", "name")
+    stick = tmp_path / "stick"
+    stick.mkdir()
+    laptop.says("talk", "one")
+    with free_on_disks(0, total_bytes=0):
+        assert "ROOM" not in laptop.run("sync", stick).output
+    assert len(list(stick.rglob(LOG_NAME))) == 1
