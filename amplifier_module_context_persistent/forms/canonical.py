@@ -73,7 +73,9 @@ def text(value: Any) -> str:
 
 def id_text(value: Any) -> str:
     """Return an id as a text, since some programs use numbers; "" if the value is neither."""
-    return str(value) if type(value) is int else text(value)
+    if isinstance(value, str):
+        return value
+    return str(value) if type(value) is int else ""
 
 
 def without(value: Mapping[str, Any], *keys: str) -> Message:

@@ -109,8 +109,8 @@ def _reach(parents: Sequence[int]) -> array[int]:
     reach = array("l", range(len(parents)))
     for entry in reversed(range(len(parents))):
         parent = parents[entry]
-        if parent != NO_PARENT:
-            reach[parent] = max(reach[parent], reach[entry])
+        if parent != NO_PARENT and reach[parent] < reach[entry]:
+            reach[parent] = reach[entry]
     return reach
 
 

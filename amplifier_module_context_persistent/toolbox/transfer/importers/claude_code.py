@@ -220,6 +220,9 @@ def _compaction(file: ClaudeFile, parsed: dict[str, Any], entry: ClaudeEntry) ->
 
 def _rest(file: ClaudeFile, entry: dict[str, Any], **more: Any) -> dict[str, Any]:
     """Return metadata that other formats do not have: `more`, and the directory and Git branch if not the session's."""
-    told = {**more, "cwd": entry.get("cwd"), "git_branch": entry.get("gitBranch")}
-    facts = file.facts
-    return {key: value for key, value in told.items() if value and isinstance(value, str) and value != facts.get(key)}
+    rest = {key: value for key, value in more.items() if value and isinstance(value, str)}
+    for key, theirs in (("cwd", "cwd"), ("git_branch", "gitBranch")):
+        value = text(entry.get(theirs))
+        if value and value != file.facts.get(key):
+            rest[key] = value
+    return rest

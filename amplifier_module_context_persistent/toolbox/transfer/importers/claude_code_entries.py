@@ -171,21 +171,28 @@ def read_file(source: Source, account: Account, file: ClaudeFile, as_entry: AsEn
                 account.skip(text(at.value.get("type")))
                 continue
             at = SourceObject(at.number, entry)
-        _note_facts(file, at.value)
-        data = mapping(at.value.get("data"))
-        if text(at.value.get("type")) == "progress" and text(data.get("agentId")) and mapping(data.get("message")):
+        kind = text(at.value.get("type"))
+        _note_facts(file, at.value, kind)
+        if kind == "progress" and _is_of_agent(at.value):
             _take_progress(file, at, account)
         elif not _is_repeated(file, at, account):
-            _complete_outputs(at.value, source.path, at.number, account)
-            _take(file, at, account)
+            if kind == "user":
+                _complete_outputs(at.value, source.path, at.number, account)
+            _take(file, at, kind, account)
     file.by_uuid.clear()  # each entry has a link to its parent by now
     return file
 
 
+def _is_of_agent(progress: dict[str, Any]) -> bool:
+    """Return whether a `progress` entry has a message of a sub-agent."""
+    data = mapping(progress.get("data"))
+    return bool(text(data.get("agentId")) and mapping(data.get("message")))
+
+
 def _complete_outputs(entry: dict[str, Any], path: str, line: int, account: Account) -> None:
-    """Replace the shortened outputs in an entry. The whole outputs are read from files of their own."""
+    """Replace the shortened outputs in a user's entry. The whole outputs are read from files of their own."""
     message = mapping(entry.get("message"))
-    if entry.get("type") == "user" and isinstance(message.get("content"), list):
+    if isinstance(message.get("content"), list):
         message["content"] = with_whole_outputs(message["content"], path, line, account)
 
 
@@ -195,10 +202,11 @@ def _is_repeated(file: ClaudeFile, at: SourceObject, account: Account) -> bool:
     Resumed sessions contain such copies. An earlier entry that is silent, or that is from a `progress` entry, does not
     count: a message may have its uuid.
     """
-    message, uuid = at.value.get("message"), id_text(at.value.get("uuid"))
+    uuid = id_text(at.value.get("uuid"))
     first = file.by_uuid.get(uuid)
     if first is None:
         return False
+    message = at.value.get("message")
     if mapping(message).get("content") and (first.is_told or not first.speaks):
         if first.is_told:
             first.is_replaced = True
@@ -211,11 +219,11 @@ def _is_repeated(file: ClaudeFile, at: SourceObject, account: Account) -> bool:
     return True
 
 
-def _take(file: ClaudeFile, at: SourceObject, account: Account) -> None:
-    entry, kind = at.value, text(at.value.get("type"))
+def _take(file: ClaudeFile, at: SourceObject, kind: str, account: Account) -> None:
+    entry = at.value
     message = mapping(entry.get("message"))
     held = "kept"
-    if _clears(entry):
+    if _clears(kind, message.get("content") if kind == "user" else entry.get("content")):
         account.keep("clear")
         held = "clear"
     elif kind in NOT_CONVERSATIONAL:
@@ -392,20 +400,21 @@ def _agent_of(file: ClaudeFile, read: ClaudeEntry, entry: dict[str, Any]) -> str
 _FACTS = (("cwd", "cwd"), ("git_branch", "gitBranch"), ("version", "version"), ("slug", "slug"))
 
 
-def _note_facts(file: ClaudeFile, entry: dict[str, Any]) -> None:
+def _note_facts(file: ClaudeFile, entry: dict[str, Any], kind: str) -> None:
     file.session_id = file.session_id or id_text(entry.get("sessionId"))
     for key, theirs in _FACTS:
-        if theirs in entry and key not in file.facts and (found := text(entry[theirs])):
+        if key not in file.facts and theirs in entry and (found := text(entry[theirs])):
             file.facts[key] = found
-    if text(entry.get("type")) in _TITLES:
-        _note_title(file, entry)
+    if kind in _TITLES:
+        _note_title(file, entry, kind)
     started_by = text(entry.get("parent_tool_use_id"))
     if started_by:
         file.agents.setdefault(text(entry.get("agentId")), started_by)
-    agent = text(mapping(entry.get("toolUseResult")).get("agentId"))
-    if agent:
-        for call_id in answered_calls(mapping(entry.get("message")).get("content")):
-            file.agents.setdefault(agent, call_id)
+    if "toolUseResult" in entry:
+        agent = text(mapping(entry["toolUseResult"]).get("agentId"))
+        if agent:
+            for call_id in answered_calls(mapping(entry.get("message")).get("content")):
+                file.agents.setdefault(agent, call_id)
 
 
 _TITLES = {"summary": "summary", "ai-title": "aiTitle", "agent-name": "agentName", "custom-title": "customTitle"}
@@ -414,12 +423,11 @@ last."""
 _RANK_OF_TITLE = {kind: rank for rank, kind in enumerate(_TITLES)}
 
 
-def _note_title(file: ClaudeFile, entry: dict[str, Any]) -> None:
+def _note_title(file: ClaudeFile, entry: dict[str, Any], kind: str) -> None:
     """Note the title in an entry of a type in `_TITLES`, unless a title of a higher rank is known.
 
     A model's title does not replace a person's.
     """
-    kind = entry["type"]
     title = text(entry.get(_TITLES[kind])).strip()
     if title and _RANK_OF_TITLE[kind] >= file.title_rank:
         file.title_rank, file.facts["title"] = _RANK_OF_TITLE[kind], title
@@ -432,13 +440,9 @@ def queued_prompt(entry: dict[str, Any]) -> Any:
     return prompt if attachment.get("type") == "queued_command" and isinstance(prompt, str | list) else None
 
 
-def _clears(entry: dict[str, Any]) -> bool:
+def _clears(kind: str, content: Any) -> bool:
     """Return whether an entry is the program's own note that a person cleared the history, not a quotation of it."""
-    kind = entry.get("type")
-    if kind not in ("user", "system"):
-        return False
-    told = entry.get("content") if kind == "system" else mapping(entry.get("message")).get("content")
-    return isinstance(told, str) and bool(_CLEAR.match(told))
+    return kind in ("user", "system") and isinstance(content, str) and bool(_CLEAR.match(content))
 
 
 def _is_person(entry: dict[str, Any], message: dict[str, Any]) -> bool:
