@@ -8,6 +8,7 @@ from unicodedata import normalize
 
 import pytest
 
+from amplifier_module_context_persistent.search.accents import without_accents
 from amplifier_module_context_persistent.search.pattern import regex_pattern, text_pattern
 from amplifier_module_context_persistent.search.word_search import words_pattern
 from tests.support.commands import run
@@ -54,3 +55,12 @@ def test_the_newest_come_first_on_wish() -> None:
         write(log_of(name), said(day))
     shown = [line.split()[-1] for line in run("search", "total", "--newest").stdout.splitlines() if "total" in line]
     assert shown == ["9-1", "9-0", "3-1", "3-0"]
+
+
+@pytest.mark.parametrize(
+    ("text", "plain"),
+    [("Straße", "strasse"), ("Œuvre", "oeuvre"), ("Łódź", "lodz"), ("Ærø", "aero"), ("Đak", "dak"), ("日本", "日本")],
+)
+def test_a_word_is_known_by_its_letters_without_accents(text: str, plain: str) -> None:
+    """In both forms; letters that stand for two are these two, and other scripts stay."""
+    assert [without_accents(normalize(form, text)) for form in ("NFC", "NFD")] == [plain, plain]

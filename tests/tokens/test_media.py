@@ -221,3 +221,10 @@ def test_a_file_of_another_kind_with_the_same_first_bytes_is_no_image() -> None:
     """Sounds and films are in RIFF files, too."""
     assert media.type_of_image(text(webp(b"VP8X", 10, 10))) == "image/webp"
     assert media.type_of_image(text(wav(1.0))) == ""
+
+
+@pytest.mark.parametrize(("pages", "counted"), [(150, 150), (999, 999), (1200, 1000)])
+def test_a_long_pdf_counts_with_its_pages_up_to_a_thousand(pages: int, counted: int) -> None:
+    """Providers take no more of one document."""
+    document = text(b"%PDF-1.7\n" + b"<</Type/Page>>" * pages)
+    assert media.pdf_tokens(document) == counted * media.PDF_PAGE_TOKENS

@@ -456,3 +456,10 @@ def test_a_project_that_has_no_sessions_is_an_error() -> None:
     )
     assert run("list", "--project", "kitchen", "--name", "other").output == "no session matches\n"
     assert run("list", "--project", ".").exit_code == 0
+
+
+def test_a_model_is_listed_as_the_answer_names_it(home: Path) -> None:
+    """Letter by letter: a filter, a price and a person look it up by that name."""
+    write(log_of("one"), [{"role": "assistant", "content": "So.", "metadata": {"model": "Qwen/Qwen3-Coder"}}])
+    [told] = json.loads(run("list", "--all", "--json").stdout)["sessions"]
+    assert told["model"] == "Qwen/Qwen3-Coder"
