@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any
 from ..log.contract import ReadableLog
 from ..log.open_reader import file_reader
 from ..log.reader import LogReader
-from ..tokens.counter import TokenCounter
 from .catalogue_file import (
     FIGURE_TABLES,
     NAME,
@@ -35,6 +34,7 @@ from .log_coverage import FIGURES, LogCoverage, Stamp, cover, covered_of, is_sam
 if TYPE_CHECKING:  # the modules that compute figures are imported only when needed
     import sqlite3
 
+    from ..tokens.counter import TokenCounter
     from .compute_figures import FigureRows
 
 logger = logging.getLogger(__name__)

@@ -19,7 +19,6 @@ from ..catalogue.kept_figures import Figures, figures_of, insert
 from ..catalogue.log_coverage import FIGURES, covered_by_path, name_of
 from ..errors import LogError, reason_of
 from ..log.filesystem import FileSystem
-from ..tokens.counter import TokenCounter
 from .count_copies_once import count_once
 from .find_session import SessionFile
 from .sub_agents import noted_parent, root_of
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
 
     from ..catalogue.compute_figures import FigureRows
     from ..catalogue.figures_in_postgres import StoredFigures
+    from ..tokens.counter import TokenCounter
 
 _COPIED = ("turns", "calls", "requests", "plans")
 _LOGS = """CREATE TABLE logs (

@@ -12,15 +12,17 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..catalogue.kept_figures import Figures, figures_of
 from ..log.contract import ReadableLog
 from ..messages.first_line import first_line
 from ..messages.message_times import timestamp_of
-from ..tokens.counter import TokenCounter
 from .bills import Bill
 from .transcript import Transcript
+
+if TYPE_CHECKING:
+    from ..tokens.counter import TokenCounter
 
 
 @dataclass(slots=True)

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...sessions.find_session import SessionFile
 from ...sessions.gather_figures import GatheredFigures, gathered
-from ...tokens.counter import TokenCounter
 from .error_messages import unreadable
 from .filter_options import watched
 from .terminal import counted, one_line
+
+if TYPE_CHECKING:
+    from ...tokens.counter import TokenCounter
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MOST_NAMED = 3

@@ -9,7 +9,7 @@ import json
 from contextlib import ExitStack
 from dataclasses import replace
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from rich.console import Console
@@ -32,7 +32,6 @@ from ...sessions.statistics import (
     with_first_lines,
 )
 from ...sessions.totals import BY, total_of
-from ...tokens.counter import TokenCounter
 from ...tokens.on_demand import named_counter
 from .amounts import money
 from .error_messages import shown_path, unreadable
@@ -49,6 +48,9 @@ from .stats_by import ByType, two_at_most
 from .stats_of_many import show_many
 from .tables import cost_notes, estimate_note, percent, show_cost, show_table, show_waiting
 from .terminal import console, counted, duration, escaped, one_line
+
+if TYPE_CHECKING:
+    from ...tokens.counter import TokenCounter
 
 _LARGEST_TURNS = 10
 

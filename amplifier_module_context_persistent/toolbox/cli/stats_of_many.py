@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, fields
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from rich.console import Console
@@ -17,7 +17,6 @@ from ...sessions.gather_figures import GatheredFigures
 from ...sessions.prices import PriceList
 from ...sessions.session_name import read_names
 from ...sessions.totals import SlowCallRow, Total, slowest_calls, total_of, totals_by
-from ...tokens.counter import TokenCounter
 from .amounts import money_of
 from .filter_options import period_of
 from .many_sessions import gathering, source_line, source_of
@@ -25,6 +24,9 @@ from .session_rows import scaled
 from .short_ids import shortest_ids
 from .tables import cost_notes, percent, show_cost, show_notes, show_table, show_waiting, without_empty
 from .terminal import console, duration, escaped
+
+if TYPE_CHECKING:
+    from ...tokens.counter import TokenCounter
 
 _UNITS = "kMGT"
 _UNKNOWN = "?"
