@@ -118,8 +118,20 @@ def purged(scene: Scene) -> tuple[str, ...]:
     return ()
 
 
+def archived(scene: Scene) -> tuple[str, ...]:
+    """An archived session that is new here, and an archived copy whose session went on elsewhere."""
+    scene.laptop.says("other", "one", "word " * 5_000)
+    scene.laptop.run("archive", "other", "--yes")
+    scene.carry(scene.laptop, scene.desktop)
+    scene.laptop.says("other", "two")
+    scene.laptop.says("talk", "one", "word " * 5_000)
+    scene.laptop.run("archive", "talk", "--yes")
+    scene.carry(scene.laptop)
+    return ()
+
+
 @proof
-@pytest.mark.parametrize("made", [copies, both, purged], ids=["copies", "both", "purged"])
+@pytest.mark.parametrize("made", [copies, both, purged, archived], ids=["copies", "both", "purged", "archived"])
 def test_a_sync_that_was_killed_is_finished_by_a_second_one(
     scene: Scene, made: Callable[[Scene], tuple[str, ...]]
 ) -> None:
@@ -139,6 +151,8 @@ def test_a_sync_that_was_killed_is_finished_by_a_second_one(
         assert on_stick == {path.parent.name: path.read_bytes() for path in logs(desktop.root)}, count
         if made is purged:
             assert holders(desktop.root, KEY) == holders(scene.stick, KEY) == [], count
+        if made is archived:  # only the session that is plain has the host's second copy of the messages
+            assert [path.parent.name for path in desktop.root.rglob("transcript.jsonl")] == ["other"], count
     assert count > 10
 
 
