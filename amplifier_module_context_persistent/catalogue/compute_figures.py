@@ -239,7 +239,7 @@ class _Turn:
     timed_position: int | None = None
     said_position: int | None = None
     copy_id: str = ""
-    """The `copy_id` of the person's message that began the turn, or of its first message; and that of the answer.
+    """The id of the turn in all copies: the `copy_id` of the message that began it, a space, and the answer's `copy_id`.
 
     Sessions may get equal questions in the same second, but their answers differ.
     """

@@ -138,7 +138,7 @@ class _FilterReader:
         self._connection = connection
         self._words = dict[str, _Words]()
         self._sessions = dict[str, int]()
-        """The ids of the sessions with unaltered words, by the log's name."""
+        """The ids of the sessions whose stored words are sound and up to date, by the log's name."""
         self._names = dict[int, str]()
         """The names of these sessions' logs, by the session's id."""
         for session, name, words in _sound_words(connection):

@@ -87,7 +87,7 @@ class Draft:
         """The tokens that no plan can remove: head text, tool definitions, system text that stays, and pins."""
         movable = max(0, request.budget_tokens - self.unmovable_tokens)
         self.room_tokens = int(movable * request.config.target_usage)
-        """The target size of everything else, in tokens. The shares of promises and quotes are shares of it."""
+        """The tokens that a plan aims at for all other messages. Promises and quotes may take shares of them."""
         self.target_tokens = self.unmovable_tokens + self.room_tokens
         self.threshold_tokens = self.unmovable_tokens + int(movable * request.config.compact_threshold)
         self.total_messages = sum([1 + len(group.results) for group in view.groups])
@@ -106,9 +106,13 @@ class Draft:
         self._least_saved, self._least_of_people = MARKER_TOKENS, 0
 
     def _unmovable(self) -> list[int]:
-        """Return the positions of the groups with system text that stays or with pins."""
-        groups = self.view.groups
-        return [p for p in self.fixed if groups[p].head.instructs or any(e.pinned for e in groups[p].entries())]
+        """Return the positions of the groups that no plan can remove: lasting system text, and groups with a pin."""
+        unmovable = []
+        for position in self.fixed:
+            group = self.view.groups[position]
+            if group.head.instructs or any(entry.pinned for entry in group.entries()):
+                unmovable.append(position)
+        return unmovable
 
     def message_of(self, entry: Entry) -> Message:
         """Return the stored message of an entry."""

@@ -269,7 +269,7 @@ class UniqueTermsLoss(Loss):
         return len(names) + (NEEDED - 1) * len(names & self.needed) if names else 0
 
     def lost(self, position: int, form: Form, shown: frozenset[str]) -> frozenset[str]:
-        """Return those of the `shown` names of a group that the group no longer shows in a form."""
+        """Return the names that a group loses by a form: the names of `shown` that the form does not show."""
         entry, draft = form.entry, self.draft
         if entry is None or not shown:
             return shown

@@ -65,7 +65,7 @@ class PlanMemory:
         """The facts about groups, by the id of the group's first message."""
 
     def facts_of(self, groups: Sequence[Group]) -> list[GroupFacts]:
-        """Return the facts about each group of a view; only those of new and changed groups are found out."""
+        """Return the facts about each group of a view. Facts about unchanged groups are not found anew."""
         known, found = self._groups, list[GroupFacts]()
         for group in groups:
             head_id = group.head.id

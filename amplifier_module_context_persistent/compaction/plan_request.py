@@ -57,7 +57,7 @@ class RestOfHistory:
         return ordinal if self.positions is None else self.positions.get(ordinal, -1)
 
     def places_of(self, ordinals: Collection[int]) -> list[int]:
-        """Return the sorted positions in the live history of those of some messages that are in it."""
+        """Return the positions of messages in the live history, sorted. Messages that are not in it are left out."""
         places = [ordinal for ordinal in ordinals if ordinal >= 0]
         if self.positions is not None:
             positions = self.positions

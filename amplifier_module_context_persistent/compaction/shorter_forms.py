@@ -202,7 +202,7 @@ class Forms:
                 draft.leave_out(answer)
 
     def _bodies(self, position: int) -> list[tuple[Entry, list[Form]]]:
-        """Return a person's message with the forms that shorten its pasted bodies to two lengths.
+        """Return a person's message with two forms, which shorten the texts pasted into it to two lengths.
 
         The list is empty if the message has no body that can be cut.
         """

@@ -131,7 +131,7 @@ class ReadableLog(Protocol):
         ...
 
     def stored_bytes(self) -> Iterator[bytes]:
-        """Yield the bytes of the log's file line by line, with a torn tail; without a file, those of an equal file."""
+        """Yield the bytes of the log's file line by line, with a torn tail; without a file, what it would have."""
         ...
 
     def describe(self) -> LogDescription:

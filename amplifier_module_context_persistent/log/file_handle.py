@@ -174,7 +174,7 @@ class FileHandle:
         return self._read(start, offset - start) if offset else b""
 
     def read_file(self, offset: int, size: int) -> bytes:
-        """Read `size` bytes of the file itself from `offset`, which differ from those of an archived log.
+        """Read `size` bytes of the file from `offset`. For an archived log these are compressed bytes, not lines.
 
         Raises:
             LogUnreadableError: the system refuses, or the file is shorter.

@@ -50,7 +50,7 @@ _LONG_NUMBER = b"0" * 19
 """The digits of the shortest number beyond 64 bits, as `_DIGITS_AS_ZEROS` shows them."""
 _STEP = 4
 _DIGITS_IN_STEPS = b"0" * (len(_LONG_NUMBER) // _STEP)
-"""The digits that are left of such a number, at least, if only every fourth byte is looked at."""
+"""The digits that such a number has at least in every fourth byte of a line."""
 _DIGITS_AS_ZEROS = bytes.maketrans(b"123456789", b"0" * 9)
 _BLOCK_BYTES = 1 << 20
 _ORDERED = frozenset({"timestamp", "pinned", "critical", "message_id"})

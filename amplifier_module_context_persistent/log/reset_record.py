@@ -89,7 +89,7 @@ def frame(reset: Reset, messages: Sequence[bytes]) -> list[bytes]:
 
 
 NewMessage = Callable[[Member], bytes]
-"""A function that encodes a new message, given its membership of the reset."""
+"""A function that encodes a new message. It gets the field that marks the message as a part of the reset."""
 
 
 def reset_bodies(

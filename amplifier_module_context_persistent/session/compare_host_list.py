@@ -52,7 +52,7 @@ class TakenMessages:
     new: list[Message] = field(default_factory=list)
     """The new messages in the order of the list. A message in the middle names the message that it follows."""
     order: list[int | Message] = field(default_factory=list)
-    """The whole history, as ordinals and new messages, if a result is moved; else empty."""
+    """The whole new history, as ordinals and new messages, if a result is moved. Otherwise it is empty."""
     repairs: bool = False
     """Whether the list has more changes than a tail."""
 

@@ -344,7 +344,7 @@ class RecordBuilder:
     def _with_free_ids(
         self, messages: Sequence[Message], own_ids: Mapping[int, str], timestamp: str
     ) -> list[MessageToStore]:
-        """Give each message the id that it has if nothing is stored under this id, else the id for its number."""
+        """Give each message an id: its own, unless the log or the list has it already; then the one of `own_ids`."""
         new = list[MessageToStore]()
         ids: set[str] = set()
         for number, message in enumerate(messages):

@@ -69,7 +69,7 @@ class _Opening:
     def appended(
         self, prepare: Callable[[RecordBuilder], Prepare], *, looks_back: bool, ids: frozenset[str]
     ) -> asyncio.Future[range]:
-        """Return the future of an append that is queued when the opening ends; its exception is that of the opening.
+        """Return the future of an append that is queued when the opening ends. It fails if the opening fails.
 
         So a caller waits only once, and all callers' records are written together, on the log's thread.
         """

@@ -39,7 +39,8 @@ class Item(NamedTuple):
     silent: bool = False
     """Whether the thinking of the message is left out."""
     bare: str = ""
-    """`all` if everything bound to another provider is left out, `text` if thinking stays as text; else empty."""
+    """The content that is left out because it is bound to another provider: `all` of it; `text`: all but the text of
+    thinking; "": nothing."""
     call_ids: tuple[str, ...] = ()
     """The ids of the message's calls in the view, or () if they are the stored ids."""
     result: tuple[str, str] | None = None

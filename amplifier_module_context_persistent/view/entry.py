@@ -57,7 +57,8 @@ class Origin:
     refers_to: str = ""
     """The id of the message that a page of `recall` is from; "" for other messages."""
     line_before: str = ""
-    """The `[continued]` line that the answer's request ended with; later views for such a reader repeat it."""
+    """The `[continued]` line that the answer's request ended with, or "". Later views for a reader who needs such lines
+    repeat it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +104,7 @@ class Changes:
     closed: frozenset[str] = frozenset()
     """The ids of the message's closed calls: a later result answers another call with the same id."""
     told_of: LateCall | None = None
-    """The call that a late result answers if the view shows the result as a separate message, else None."""
+    """The call of a late result that the view shows as a separate message; None for any other message."""
     omits: frozenset[int] = frozenset()
     """The numbers of the media that are left out. Their tokens are not counted."""
     no_recall: bool = False

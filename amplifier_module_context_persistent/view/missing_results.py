@@ -75,7 +75,7 @@ def _last_groups_by_call(groups: Sequence[Group]) -> dict[str, int]:
 
 
 class LateResults:
-    """Finds late results. The model already saw a stand-in in place of such a result.
+    """Finds late results: the model has already seen a stand-in for them.
 
     Adjacent answers are parts of one response and count as one. If a list continues the list of the call before, only
     its new entries are read.

@@ -165,7 +165,7 @@ PREFILL = (
         "2026-11-26",
     ),
 )
-"""Readers without a row here are sent requests that end with an answer, until they refuse one."""
+"""The models that refuse a request that ends with an answer. Other models get such requests until they refuse."""
 
 ACCEPT_OWN_ITEMS = {ANTHROPIC: "Claude docs, Compaction and preserved thinking (beta compact-2026-09-04)"}
 """Families that accept reasoning after an item of their own compaction, with the source.
@@ -297,7 +297,7 @@ NOBODY = Recipient()
 
 @lru_cache(maxsize=256)
 def family_of(provider: str, model: str = "") -> str:
-    """Return the family of a model, else of its provider, else the provider's name in small letters."""
+    """Return the family of a model, or of its provider; without either, the provider's name in small letters."""
     for name in (model.lower(), provider.lower()):
         for family, parts in _PARTS:
             if any(part in name for part in parts):

@@ -163,7 +163,7 @@ class KeptEntries:
         return PlanState(entries, plan, cut_tokens, upto + 1 - len(ordinals), log.index.live[upto] + 1)
 
     def begin_with(self, log: Log, other: KeptEntries, budget_tokens: int) -> None:
-        """Load the log's side plan if it is for about this budget, else copy another window's plan and entries."""
+        """Load the log's side plan if it is for about this budget. Otherwise copy another window's plan and entries."""
         record = log.index.session.side_plan
         if is_plan_for(log.index, record, budget_tokens):
             self._load(log, record)

@@ -76,7 +76,7 @@ class ViewRequest:
 
     @property
     def has_factory(self) -> bool:
-        """Whether the head text replaces stored system messages, except memory files and those of hooks."""
+        """Whether the head text replaces stored system messages, except memory files and system messages of hooks."""
         return self.head_text is not None
 
     def with_room_for(self, tokens: int, size_bytes: int) -> ViewRequest:
