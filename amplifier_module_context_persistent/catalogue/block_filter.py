@@ -44,7 +44,8 @@ def make_filters(runs: Iterable[str]) -> list[bytes]:
 
 
 def _filter_of(all_places: list[Places]) -> bytes:
-    made, bits = bytearray(len(all_places) + 1), 8 * len(all_places) + 8
+    made = bytearray(len(all_places) + 1)
+    bits = 8 * len(all_places) + 8
     for first, second in all_places:
         made[first % bits >> 3] |= 1 << (first % bits & 7)
         made[second % bits >> 3] |= 1 << (second % bits & 7)

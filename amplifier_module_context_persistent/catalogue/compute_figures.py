@@ -178,7 +178,8 @@ class RecordPass:
         """Process a provider's report. It costs nothing if a fork copied it or if it has no token counts."""
         usage = None if self._copies else usage_of_record(record)
         actual, predicted = record.get("actual_tokens"), record.get("predicted_tokens")
-        actual_tokens, error = None, None
+        actual_tokens = None
+        error = None
         if isinstance(actual, int) and isinstance(predicted, int) and 0 < actual < _MOST_TOKENS:
             actual_tokens = actual
             error = float(f"{abs(min(predicted, _MOST_TOKENS) / actual - 1):.3g}")
@@ -239,7 +240,7 @@ class _Turn:
     timed_position: int | None = None
     said_position: int | None = None
     copy_id: str = ""
-    """The id of the turn in all copies: the `copy_id` of the message that began it, a space, and the answer's `copy_id`.
+    """The turn's id in all copies: the `copy_id` of the message that began it, a space, and the one of its answer.
 
     Sessions may get equal questions in the same second, but their answers differ.
     """
@@ -313,7 +314,8 @@ class MessagePass:
         is_persons = is_human(message)
         tokens = self._count(message)
         us = None if is_repair(message) else _microseconds(timestamp_of(message))
-        role, message_id = _text(message.get("role")), given_id(message) or ""
+        role = _text(message.get("role"))
+        message_id = given_id(message) or ""
         if is_persons and self.turns[-1].has_person:
             self.turns.append(_Turn(self.turns[-1].number + 1, position))
         turn = self.turns[-1]
@@ -323,7 +325,9 @@ class MessagePass:
             turn.said_position = position
         if us is not None:
             if turn.first_us is None or turn.last_us is None:
-                turn.first_us, turn.last_us, turn.timed_position = us, us, position
+                turn.first_us = us
+                turn.last_us = us
+                turn.timed_position = position
             turn.last_us = max(turn.last_us, us)
         turn.has_person = turn.has_person or is_persons
         turn.messages += 1
@@ -368,7 +372,8 @@ class MessagePass:
             answered, asks = unanswered.pop()
         else:
             tool = _text(message.get("name") or UNKNOWN_TOOL)
-            answered, asks = _Call(turn, None, tool, copy_id=copy_id(message)), False
+            answered = _Call(turn, None, tool, copy_id=copy_id(message))
+            asks = False
             self.calls.append(answered)
         answered.result_position = position
         answered.answered_us = us

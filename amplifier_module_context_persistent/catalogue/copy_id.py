@@ -26,7 +26,8 @@ def copy_id(message: Mapping[str, Any]) -> str:
     The id is made from the message's own id, time and content. Id and time alone may belong to another message: an
     importer numbers messages that have no ids, and many agents write whole seconds.
     """
-    message_id, time = given_id(message), timestamp_of(message)
+    message_id = given_id(message)
+    time = timestamp_of(message)
     if not message_id or not (time or len(message_id) >= _RANDOM):
         return ""
     return hashlib.sha256(repr((message_id, time, said_in(message))).encode("utf-8", "replace")).hexdigest()[:24]

@@ -85,7 +85,8 @@ def keep_figures_in_database(log: Log, counter: TokenCounter) -> None:
 
     Failures are not reported.
     """
-    location, figures = log.describe().location, StoredFigures(counter)
+    location = log.describe().location
+    figures = StoredFigures(counter)
     if stored_name(location) is None or len(log.index) > MOST_AT_CLOSE:
         return
     try:

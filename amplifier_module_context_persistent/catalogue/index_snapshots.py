@@ -105,7 +105,8 @@ class CatalogueSnapshots:
 
     def _write(self, path: str, snapshot: Snapshot, now: LogCoverage) -> None:
         """Write missing chunks, each in its own transaction; then the row that makes them valid."""
-        catalogue, checks = Catalogue(catalogue_of(path), self._wait_s), list[int]()
+        catalogue = Catalogue(catalogue_of(path), self._wait_s)
+        checks = list[int]()
         try:
             for number, content in enumerate(snapshot.chunks()):
                 checks.append(crc32(content))

@@ -66,8 +66,10 @@ class Figures:
             if self.add_up is None:
                 raise
         logger.info("the catalogue broke while it was asked; figures are added up anew")
-        found, self.add_up = self.add_up(), None
-        self.connection, self.session = found.connection, found.session
+        found = self.add_up()
+        self.add_up = None
+        self.connection = found.connection
+        self.session = found.session
         return self.rows(query, *parameters)
 
 

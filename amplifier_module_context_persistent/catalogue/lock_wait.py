@@ -29,7 +29,8 @@ class WaitBudget:
     """
 
     def __init__(self, full_s: float = COMMAND_WAIT_S, *, clock: Callable[[], float] = time.monotonic) -> None:
-        self._full_s, self._clock = full_s, clock
+        self._full_s = full_s
+        self._clock = clock
         self._left_s, self._known_at = full_s, clock()
         self._mutex = threading.Lock()
 
@@ -71,7 +72,10 @@ class LockWait:
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        self._left_s, self._budget, self._clock, self._sleep = most_s, budget, clock, sleep
+        self._left_s = most_s
+        self._budget = budget
+        self._clock = clock
+        self._sleep = sleep
         self._pause_s = _FIRST_PAUSE_S
 
     def pause(self) -> bool:

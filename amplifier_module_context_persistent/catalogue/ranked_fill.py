@@ -155,7 +155,8 @@ class RankedFill:
         Raises:
             CatalogueError: the catalogue cannot be written now.
         """
-        segment, covered = self.memory_segments[0], self._ends[0]
+        segment = self.memory_segments[0]
+        covered = self._ends[0]
         if covered is None or not is_same_file(target.path, covered.stamp):
             return False
         first = len(self.stored.segments) if self.stored is not None else 0
@@ -166,7 +167,8 @@ class RankedFill:
         if kept is None:
             self.is_overtaken = True
             return False
-        self.stored, self._seen = kept, covered
+        self.stored = kept
+        self._seen = covered
         del self.memory_segments[0], self._ends[0]
         return True
 
@@ -181,9 +183,11 @@ def _without_small(words: RankedWords) -> RankedWords | None:
 
 def batches(log: ReadableLog, first: int) -> Iterator[range]:
     """Yield the ordinals of a log from `first` on, in batches that take a few milliseconds to read."""
-    lengths, count = log.index.columns.lengths, len(log.index)
+    lengths = log.index.columns.lengths
+    count = len(log.index)
     while first < count:
-        end, size = first, 0
+        end = first
+        size = 0
         while end < count and end - first < BATCH_MESSAGES and size < BATCH_BYTES:
             size += lengths[end]
             end += 1

@@ -204,7 +204,8 @@ class StoredSegments:
         for level, expected in enumerate(self._counts):
             if not expected:
                 continue
-            code, met = _FIRST_CODES[level] + bucket_of(key, level), 0
+            code = _FIRST_CODES[level] + bucket_of(key, level)
+            met = 0
             for number, content in self._rows(code):
                 met += 1
                 if wanted not in content:  # most segments do not have the term
@@ -217,7 +218,8 @@ class StoredSegments:
 
     def _rows(self, code: int) -> Iterator[tuple[int, bytes]]:
         """Yield the verified contents of a bucket in each segment, with the segment's number."""
-        first, mask = code << _BUCKET_SHIFT, (1 << _BUCKET_SHIFT) - 1
+        first = code << _BUCKET_SHIFT
+        mask = (1 << _BUCKET_SHIFT) - 1
         ranges = [(first, first | mask)]
         if len(self._sessions) <= _FEW_SESSIONS:
             begins = [first | session << _SESSION_SHIFT for session in self._sessions]

@@ -108,7 +108,8 @@ def keep_ranked_words(log: Log) -> None:
 
     Failures are not reported: the next question indexes the rest.
     """
-    location, deadline = log.describe().location, time.monotonic() + CLOSE_S
+    location = log.describe().location
+    deadline = time.monotonic() + CLOSE_S
     if stored_name(location) is None:
         return
     try:

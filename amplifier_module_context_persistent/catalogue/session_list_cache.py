@@ -171,7 +171,8 @@ def keep_in_database(log: Log) -> None:
 
     Failures are not reported.
     """
-    location, glances = log.describe().location, Glances()
+    location = log.describe().location
+    glances = Glances()
     if stored_name(location) is None or not may_be_written():
         return
     try:

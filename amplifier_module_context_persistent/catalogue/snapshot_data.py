@@ -90,7 +90,8 @@ class Snapshot:
 
 def _places_of_controls(scanner: Scanner) -> dict[str, list[Any]]:
     """Return where the control records are that a session needs; `restore` reads them there."""
-    session, places = scanner.index.session, scanner.builder.places
+    session = scanner.index.session
+    places = scanner.builder.places
     controls: dict[str, list[Any]] = {
         "headers": [astuple(place) for place in places.headers],
         "usage": [astuple(places.usage[name]) for name in session.usage],
@@ -170,7 +171,8 @@ def _columns(count: int, chunks: Iterable[bytes], most: Mapping[str, int]) -> In
     left = iter(chunks)
     for start in range(0, count, CHUNK_RECORDS):
         chunk = next(left, b"")
-        records, at = min(CHUNK_RECORDS, count - start), 0
+        records = min(CHUNK_RECORDS, count - start)
+        at = 0
         for name in COLUMNS:
             column = getattr(index.columns, name)
             size = getattr(column, "itemsize", 1)
@@ -212,7 +214,8 @@ def _may_exceed(chunk: bytes, start: int, stop: int, size: int, most: int) -> bo
 
 def _controls(given: dict[str, Any], index: Index, end: int, read: Read) -> HeldControls:
     """Read the control records in use from the log again."""
-    places, met = HeldControls(), set[int]()
+    places = HeldControls()
+    met = set[int]()
     for kind in ("headers", "usage", "plan", "side_plan"):
         for numbers in given.get(kind, ()):
             place = Place(*map(int, numbers))
@@ -225,7 +228,8 @@ def _controls(given: dict[str, Any], index: Index, end: int, read: Read) -> Held
                 index.headers.append(value)
             elif kind == "usage":
                 name = name_of(value.get("provider")), name_of(value.get("model"))
-                places.usage[name], index.session.usage[name] = place, value
+                places.usage[name] = place
+                index.session.usage[name] = value
             else:
                 setattr(places, kind, place)
                 setattr(index.session, kind, value)

@@ -44,7 +44,8 @@ def answer_cut(message: Message, keep_chars: int) -> Cut:
         return prose_cut(keep_chars - keep_chars // 2, keep_chars // 2)
     head_chars, tail_chars = int(HEAD_SHARE * keep_chars), int(TAIL_SHARE * keep_chars)
     room_chars = keep_chars - head_chars - tail_chars
-    shown, most_used = list[tuple[int, int, int]](), 0
+    shown = list[tuple[int, int, int]]()
+    most_used = 0
     for number, text in enumerate(texts_of(message)):
         ends = shown_spans(text, head_chars, tail_chars, prose=True)
         between = [item for item in _items(text) if ends[0][1] <= item.start and item.end <= ends[-1][0]]
@@ -65,7 +66,8 @@ def _items(text: str) -> Iterator[Item]:
     fence = ""
     for match in _LINE.finditer(text):
         line = match[0]
-        mark, item = _FENCE.match(line), _ITEM.match(line)
+        mark = _FENCE.match(line)
+        item = _ITEM.match(line)
         if mark is not None and fence in ("", mark[1]):
             fence = "" if fence else mark[1]
         elif item is not None and not fence and any(map(str.isalnum, line)):

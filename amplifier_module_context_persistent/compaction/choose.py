@@ -145,7 +145,8 @@ def merge_gaps(draft: Draft, forms: Forms) -> None:
     excess = draft.gap_tokens * (len(stretches) + 1) - room
     if excess <= 0:
         return
-    leave, sizes = forms.leave, draft.sizes
+    leave = forms.leave
+    sizes = draft.sizes
     said = {p for p in draft.view.said if p not in draft.fixed and not draft.view.groups[p].head.calls}
     stay = {p for p, stage in enumerate(leave) if stage >= Stage.PEOPLE and p not in said} | {draft.view.first_person}
     ranked = []

@@ -54,7 +54,8 @@ class Draft:
     """
 
     def __init__(self, request: PlanRequest) -> None:
-        self.request, self.config = request, request.config
+        self.request = request
+        self.config = request.config
         self.view = view = Groups(request.entries, request.count, request.so_far.memory)
         self.fixed_tokens = request.fixed_tokens
         """Tokens that are counted in the total and cannot be compacted."""
@@ -103,7 +104,8 @@ class Draft:
         self._shown: dict[str | int, tuple[Cut | None, frozenset[str]]] = {}
         self._estimated: dict[str, _Estimated] = {}
         """The messages whose tokens are estimated, by id."""
-        self._least_saved, self._least_of_people = MARKER_TOKENS, 0
+        self._least_saved = MARKER_TOKENS
+        self._least_of_people = 0
 
     def _unmovable(self) -> list[int]:
         """Return the positions of the groups that no plan can remove: lasting system text, and groups with a pin."""
@@ -188,7 +190,8 @@ class Draft:
         These are the group's own tokens, minus the marker of a new gap. If the group is between two gaps, a marker is
         saved too, because the gaps become one. The group's quotes are subtracted, as far as there is room for them.
         """
-        kept, after = self.kept, position + 1
+        kept = self.kept
+        after = position + 1
         gap_before = self.gap_before[position] or (position > 0 and not kept[position - 1])
         gap_after = after < len(kept) and (self.gap_before[after] or not kept[after])
         freed = self.sizes[position] + self.gap_tokens * (gap_before + gap_after - 1)
@@ -227,7 +230,8 @@ class Draft:
 
     def cut(self, position: int, entry: Entry, cut: Cut) -> None:
         """Cut a message of a group and count it exactly, even if the cut saves nothing."""
-        message, cut = self.message_of(entry), self._with_marker_wording(cut)
+        message = self.message_of(entry)
+        cut = self._with_marker_wording(cut)
         if entry.result_of is not None:
             cut = with_whole_rows(message, cut)
         after = self.request.count(shorten(entry, message, cut, self.config.truncate_boundary))
@@ -257,7 +261,8 @@ class Draft:
             least_saved: the tokens that a new cut has to save.
             least_of_people: the tokens that all cuts of a person's message together have to save.
         """
-        self._least_saved, self._least_of_people = least_saved, least_of_people
+        self._least_saved = least_saved
+        self._least_of_people = least_of_people
         self._settle([one for one in self._estimated.values() if self.kept[one.position]])
 
     def _settle(self, estimated: Sequence[_Estimated]) -> None:
@@ -299,7 +304,8 @@ class Draft:
 
     def terms_of(self, entry: Entry) -> frozenset[str]:
         """Return the set of terms that a message shows. The set is cached until the message's cut changes."""
-        cut, key = self.cuts.get(entry.id), entry.id or entry.ordinal
+        cut = self.cuts.get(entry.id)
+        key = entry.id or entry.ordinal
         known = self._shown.get(key)
         if known is None or known[0] is not cut:
             if cut is not None and cut.lines:
@@ -317,7 +323,8 @@ class Draft:
         if cut is None:
             del self.cuts[entry.id], self.cut_tokens[entry.id]
         else:
-            self.cuts[entry.id], self.cut_tokens[entry.id] = cut, tokens
+            self.cuts[entry.id] = cut
+            self.cut_tokens[entry.id] = tokens
 
 
 def floor(draft: Draft) -> dict[str, int]:

@@ -61,9 +61,11 @@ def each_once(found: Sequence[str]) -> list[str]:
 
 def _failed_runs(draft: Draft) -> list[_FailedRun]:
     """Return the failed runs of commands that the view leaves out, unless the same command succeeded later."""
-    groups, runs = draft.view.groups, list(draft.view.calls(RUN))
+    groups = draft.view.groups
+    runs = list(draft.view.calls(RUN))
     commands = [groups[run.position].head.calls[run.number].asks for run in runs]
-    last_result, last_success = dict[object, Entry](), dict[object, int]()
+    last_result = dict[object, Entry]()
+    last_success = dict[object, int]()
     for command, run in zip(commands, runs, strict=True):
         last_result[command] = run.result
         if run.result.gist.outcome != FAILED:

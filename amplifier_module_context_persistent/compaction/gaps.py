@@ -23,13 +23,15 @@ from .quotes import quotes_of, within_room
 
 def find_gaps(draft: Draft) -> tuple[Gap, ...]:
     """Return the gaps of a draft in order. Unchanged gaps have their marker texts; new and larger gaps have none."""
-    groups, index = draft.view.groups, draft.request.history.index_of
+    groups = draft.view.groups
+    index = draft.request.history.index_of
     shown_before = {place: number for number, place in enumerate(_shown_places(draft))}
     known = {gap.before: gap for gap in draft.request.so_far.plan.left_out.gaps or ()}
     dropped = [position for position, kept in enumerate(draft.kept) if not kept]
     said = quotes_of(groups, dropped if draft.quotes_room else (), draft.request.fetch, draft.quotes_room)
     found: list[Gap] = []
-    last, missing_so_far = -1, 0
+    last = -1
+    missing_so_far = 0
     start = next((position for position, group in enumerate(groups) if not group.head.instructs), len(groups))
     for position in draft.kept_positions():
         head = groups[position].head
@@ -39,13 +41,15 @@ def find_gaps(draft: Draft) -> tuple[Gap, ...]:
         missing = place - shown_before[place]
         if missing > missing_so_far:
             found.append(_gap(draft, last, position, missing - missing_so_far, known, said))
-        last, missing_so_far = position, missing
+        last = position
+        missing_so_far = missing
     return within_room(found, draft.quotes_room, draft.request.count)
 
 
 def _shown_places(draft: Draft) -> list[int]:
     """Return the positions in the live history of all messages that the view shows, in order."""
-    request, members = draft.request, draft.view.members
+    request = draft.request
+    members = draft.view.members
     dropped = {entry.ordinal for at, kept in enumerate(draft.kept) if not kept for entry in members[at]}
     dropped.update([entry.ordinal for entry in draft.view.beside])
     shown = {*request.history.shown_anyway, *[entry.ordinal for entry in request.entries]} - dropped
@@ -82,7 +86,9 @@ def _gap(
         if [(part.before, part.after, part.messages) for part in parts] == [(before, after, messages)]:
             return parts[0]
 
-    did, ids, said = Counter[str](), list[str](), list[Quote]()
+    did = Counter[str]()
+    ids = list[str]()
+    said = list[Quote]()
     before_head = draft.view.members[last][-1].ordinal if last >= 0 else -1
     for at in range(last + 1, position + 1):
         head = draft.view.groups[at].head
@@ -126,7 +132,8 @@ def _marked_result(draft: Draft, last: int, position: int) -> str:
     a result, it is the last result of the group after the gap (`position`). Earlier turns have no marker in a pinned
     group.
     """
-    view, turn = draft.view, draft.view.turn
+    view = draft.view
+    turn = draft.view.turn
     is_open = turn is not None and position > turn
     if last >= 0 and view.facts[last].takes_line and (is_open or not view.facts[last].is_pinned):
         return view.members[last][-1].id

@@ -113,7 +113,8 @@ class Groups:
     @cached_property
     def repeated(self) -> frozenset[int]:
         """The positions of groups whose calls were made again later and had the same results."""
-        found, later = set[int](), set[tuple[object, ...]]()
+        found = set[int]()
+        later = set[tuple[object, ...]]()
         answered = [position for position in self.calling if self.facts[position].checksums]
         first_results = Counter([self.facts[position].checksums[0] for position in answered])
         for position in reversed(answered):

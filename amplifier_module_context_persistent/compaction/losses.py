@@ -46,7 +46,9 @@ class Loss:
     """
 
     def __init__(self, draft: Draft, forms: Forms, stage: Stage) -> None:
-        self.draft, self.forms, self.stage = draft, forms, stage
+        self.draft = draft
+        self.forms = forms
+        self.stage = stage
 
     def price(self, position: int, form: Form) -> float:
         """Return the price of a form: the group's position, or a higher price for the first message of a person."""
@@ -138,7 +140,8 @@ class UniqueTermsLoss(Loss):
 
     def __init__(self, draft: Draft, forms: Forms, stage: Stage) -> None:
         super().__init__(draft, forms, stage)
-        view, offered = draft.view, forms.offered(stage)
+        view = draft.view
+        offered = forms.offered(stage)
         self.shown = {position: draft.shown_terms(position) for position in offered}
         """The names that each group with forms at this stage shows, by position."""
         others = [draft.shown_terms(position) for position in draft.kept_positions() if position not in self.shown]
@@ -176,7 +179,8 @@ class UniqueTermsLoss(Loss):
 
         The form is cached, and chosen again if the inputs of the choice have changed.
         """
-        only, freed = self._only(position), self.draft.freed_by_leaving_out(position)
+        only = self._only(position)
+        freed = self.draft.freed_by_leaving_out(position)
         state = len(only), self.draft.sizes[position]
         state_before, freed_before, found = self._known.get(position, ((-1, -1), -1, None))
         if state != state_before:
@@ -206,7 +210,8 @@ class UniqueTermsLoss(Loss):
         if not self.forms.may_offer_cuts(position):
             return found
         found = self._cheapest_cut(position, self.forms.cuts(position, self.stage), only, found)
-        weight, plain = self.weights[position], self.plain[position]
+        weight = self.weights[position]
+        plain = self.plain[position]
         price = math.inf if found is None else found[0]
         if GONE_WORDS * plain * weight >= price * self.draft.sizes[position]:
             return found
@@ -226,7 +231,8 @@ class UniqueTermsLoss(Loss):
         """
         weight = self.weights[position]
         for form in forms:
-            words, saved = self._words(position, form), form.saved
+            words = self._words(position, form)
+            saved = form.saved
             if found is not None and words * weight >= found[0] * saved:
                 continue
             price = (words + self._worth(self.lost(position, form, only))) * weight / saved
@@ -270,7 +276,8 @@ class UniqueTermsLoss(Loss):
 
     def lost(self, position: int, form: Form, shown: frozenset[str]) -> frozenset[str]:
         """Return the names that a group loses by a form: the names of `shown` that the form does not show."""
-        entry, draft = form.entry, self.draft
+        entry = form.entry
+        draft = self.draft
         if entry is None or not shown:
             return shown
         looked_for = shown if form.cut.lines else None
@@ -294,7 +301,8 @@ class UniqueTermsLoss(Loss):
             cache.
         """
         still_shown = self.draft.shown_terms(position) if self.draft.kept[position] else frozenset[str]()
-        counts, gone = self.counts, self.shown[position] - still_shown
+        counts = self.counts
+        gone = self.shown[position] - still_shown
         self.unique -= gone
         for name in gone:
             groups_left = counts[name] - 1

@@ -33,7 +33,8 @@ def long_marker(gap: Gap, *, recall: bool, after_next_call: bool) -> str:
 
     If it is a user message, it says that the model called the tools.
     """
-    times, files = _times_by_tool(gap), defaultdict[str, list[str]](list)
+    times = _times_by_tool(gap)
+    files = defaultdict[str, list[str]](list)
     for what, _ in gap.did:
         tool, _, file = what.partition(" ")
         if file:
@@ -67,7 +68,8 @@ def _times_by_tool(gap: Gap) -> Counter[str]:
 
 def _texts_in(gap: Gap) -> list[str]:
     """Return phrases that count the texts in a gap: people's messages, and the model's texts without calls."""
-    times, found = dict(gap.did), list[str]()
+    times = dict(gap.did)
+    found = list[str]()
     if PERSON in times:
         found.append(counted(times[PERSON], "user message"))
     if ANSWER in times:

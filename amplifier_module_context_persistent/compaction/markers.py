@@ -38,7 +38,8 @@ SHARE = 0.08  # of the target, for all markers and the notice
 
 def with_left_out(draft: Draft, plan: Plan) -> Plan:
     """Return the plan with the gaps, files and failed commands that this plan or earlier plans left out."""
-    view, previous = draft.view, draft.request.so_far.plan
+    view = draft.view
+    previous = draft.request.so_far.plan
     uses = list[ToolUse]()
     for group, kept in zip(view.groups, draft.kept, strict=True):
         if not kept:
@@ -68,7 +69,8 @@ def write_inserted(draft: Draft, plan: Plan, older: Mapping[str, str], *, insert
     if inserts and draft.config.compaction_notice_enabled and step >= draft.config.compaction_notice_min_level:
         gaps, notice = _write_markers_and_notice(draft, plan, older, unmarkable, step=step)
     else:
-        gaps, notice = tuple(replace(gap, text="") for gap in plan.left_out.gaps or ()), ""
+        gaps = tuple(replace(gap, text="") for gap in plan.left_out.gaps or ())
+        notice = ""
     summary = ""
     if inserts and draft.request.summary_so_far:
         summary = draft.request.summary_so_far.join(SUMMARY_TAGS)
@@ -108,7 +110,8 @@ def _write_markers_and_notice(
 
     Both share `SHARE` of the target with `older` and the markers of cuts.
     """
-    gaps, notice = plan.left_out.gaps or (), ""
+    gaps = plan.left_out.gaps or ()
+    notice = ""
     room_tokens = int(SHARE * draft.target_tokens) - sum(map(cost_of, older.values()))
     for cut in plan.cuts.values():
         if cut.shortens:
@@ -140,7 +143,8 @@ def _inserted_message(draft: Draft, last: Gap | None, notice: str, summary: str)
 
 def _briefs(draft: Draft, gaps: Sequence[Gap], unmarkable: Set[str]) -> list[str]:
     """Return the shortest marker text of each gap; "" for a gap that cannot be marked."""
-    recall, memory = draft.config.offers_recall, draft.request.so_far.memory
+    recall = draft.config.offers_recall
+    memory = draft.request.so_far.memory
     marked_after_next_call = _marked_after_next_call(draft, gaps)
     found = list[str]()
     for gap in gaps:
@@ -169,7 +173,8 @@ def _unmarkable(draft: Draft, plan: Plan) -> set[str]:
     Returns:
         For each such gap, the id of the message after it.
     """
-    groups, turn = draft.view.groups, draft.view.turn
+    groups = draft.view.groups
+    turn = draft.view.turn
     kept = [] if turn is None else [position for position in draft.kept_positions() if position > turn]
     after_model_text = {groups[position].head.id for position in kept[1:]}  # before the first is the person's message
     return {gap.before for gap in plan.left_out.gaps or () if not gap.after and gap.before in after_model_text}
@@ -203,7 +208,8 @@ def _with_texts(draft: Draft, gaps: Sequence[Gap], briefs: Sequence[str], room_t
         briefs: the shortest text of each gap; "" for a gap that cannot be marked.
         room_tokens: the tokens that all longer texts together may take beyond the shortest ones.
     """
-    recall, marked_after_next_call = draft.config.offers_recall, _marked_after_next_call(draft, gaps)
+    recall = draft.config.offers_recall
+    marked_after_next_call = _marked_after_next_call(draft, gaps)
     unchanged = [at for at, gap in enumerate(gaps) if gap.text]
     new = [at for at, gap in enumerate(gaps) if not gap.text]
     new.sort(key=lambda at: (-gaps[at].messages, -at))

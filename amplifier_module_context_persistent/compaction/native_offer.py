@@ -100,7 +100,8 @@ def find_cut(arrangement: Arrangement, config: Config, budget_tokens: int, fixed
     least_freed = max(1, int(config.compact_min_gain * budget_tokens))
     last_person = _last_person(items)
     open_from = _first_stand_in(items)  # a result may still arrive there
-    kept_tokens, in_turn = 0, None
+    kept_tokens = 0
+    in_turn = None
     for position in range(len(items) - 1, 0, -1):
         kept_tokens += items[position].tokens
         is_recent = position >= open_from or kept_tokens < recent_tokens

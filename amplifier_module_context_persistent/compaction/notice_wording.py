@@ -32,7 +32,8 @@ def notice_text(draft: Draft, plan: Plan, *, step: int, room_tokens: int) -> str
 
 def _notice_wordings(draft: Draft, plan: Plan, files: str, *, step: int, most_tokens: int) -> list[str]:
     """Return the wordings of the notice that `compaction_notice_verbosity` allows, the longest first."""
-    config, gaps = draft.config, plan.left_out.gaps or ()
+    config = draft.config
+    gaps = plan.left_out.gaps or ()
     places = f", in {len(gaps)} places that are marked" if len(gaps) > 1 else ""
     minimal = f"{_number(plan.left_out.messages, 'earlier message')} left out of this view{places}."
     if config.compaction_notice_verbosity == "minimal":
@@ -60,7 +61,8 @@ NO_WAY_BACK = (
 
 def _failed(draft: Draft, commands: Sequence[str], most_tokens: int) -> str:
     """Return a sentence that names the newest failed commands, as many as fit into `most_tokens`; "" if none fits."""
-    tokens, newest = 0, list[str]()
+    tokens = 0
+    newest = list[str]()
     for command in reversed(commands):
         tokens += draft.request.count(inserted_message("user", command))
         if tokens > most_tokens:

@@ -94,7 +94,8 @@ class _Run(NamedTuple):
 
 def _runs(text: str) -> Iterator[_Run]:
     """Yield the runs of a text, in order."""
-    run, fence = _Run(), ""
+    run = _Run()
+    fence = ""
     for match in _LINE.finditer(text):
         line = match[0]
         mark = line.strip()[:3]

@@ -35,7 +35,8 @@ class _Known:
     )
 
     def __init__(self, terms: Terms, tokens: int) -> None:
-        self.terms, self.tokens = terms, tokens
+        self.terms = terms
+        self.tokens = tokens
         self.shown: tuple[Cut, frozenset[str]] | None = None
         """The cut that was asked for last, and the names that the message shows with it; None if none was."""
         self.counted: dict[Cut, tuple[Cut, int]] = {}
@@ -66,7 +67,8 @@ class PlanMemory:
 
     def facts_of(self, groups: Sequence[Group]) -> list[GroupFacts]:
         """Return the facts about each group of a view. Facts about unchanged groups are not found anew."""
-        known, found = self._groups, list[GroupFacts]()
+        known = self._groups
+        found = list[GroupFacts]()
         for group in groups:
             head_id = group.head.id
             facts = known.get(head_id)

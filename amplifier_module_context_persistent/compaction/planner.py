@@ -70,7 +70,8 @@ class Goals:
     @classmethod
     def of(cls, draft: Draft) -> Goals:
         """Return the goals for a draft in which everything is kept."""
-        target, above = draft.target_tokens, draft.threshold_tokens - draft.target_tokens
+        target = draft.target_tokens
+        above = draft.threshold_tokens - draft.target_tokens
         held = draft.fixed_tokens + sum([draft.sizes[position] for position in draft.fixed])
         wanted = held + int(OLDER_SHARE * max(0, target - draft.unmovable_tokens))
         newest = held - draft.unmovable_tokens
@@ -100,13 +101,15 @@ def compact(request: PlanRequest) -> Compaction:
     Raises:
         FloorError: the parts of the view that must not be compacted are larger than the budget.
     """
-    draft, strategy = Draft(request), STRATEGIES[request.strategy]
+    draft = Draft(request)
+    strategy = STRATEGIES[request.strategy]
     tokens_before = draft.total_tokens
     if request.summary_so_far:
         draft.reserve(request.count(inserted_message("user", request.summary_so_far.join(SUMMARY_TAGS))))
     if not draft.fits(draft.target_tokens):
         shorten_repeated(draft)
-    goals, forms = Goals.of(draft), Forms(draft, strategy.promises)
+    goals = Goals.of(draft)
+    forms = Forms(draft, strategy.promises)
     notice_tokens = 0
     if request.config.compaction_notice_enabled:
         notice_tokens = int(NOTICE_SHARE * draft.target_tokens)
@@ -261,7 +264,8 @@ def _fit(draft: Draft, forms: Forms, plan: Plan, older: Mapping[str, str], kept_
     Raises:
         FloorError: the view does not fit even then.
     """
-    budget, goal = draft.request.budget_tokens, draft.total_tokens
+    budget = draft.request.budget_tokens
+    goal = draft.total_tokens
     for inserts in _INSERTS:
         if draft.total_tokens > goal:
             choose(draft, forms, LargestTextLoss(draft, forms, Stage.LAST), goal)
@@ -303,7 +307,9 @@ def _cut_tokens(draft: Draft, kept_entries: Sequence[Entry], cuts: Mapping[str, 
 
     A message whose cut has changed is counted again if the new or the old cut puts a line after its text.
     """
-    request, before, known = draft.request, draft.request.so_far.plan.cuts, draft.request.so_far.cut_tokens
+    request = draft.request
+    before = draft.request.so_far.plan.cuts
+    known = draft.request.so_far.cut_tokens
     marked = [e for e in kept_entries if e.id in cuts and (cuts[e.id].then or before.get(e.id, WHOLE).then)]
     changed = [entry for entry in marked if cuts[entry.id] != before.get(entry.id)]
     tokens = draft.cut_tokens | {entry.id: known[entry.id] for entry in marked if entry.id in known}

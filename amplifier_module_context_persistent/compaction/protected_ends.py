@@ -87,7 +87,8 @@ def _take_in_turn(
     """
     sides = {"first": iter(of_first), "last": iter(of_last)}
     tokens = dict.fromkeys(sides, 0)
-    taken, ordinals = set[int](), set[int]()
+    taken = set[int]()
+    ordinals = set[int]()
     while sides:
         side = min(sides, key=tokens.__getitem__)
         group = next((one for one in sides[side] if one.position not in taken), None)

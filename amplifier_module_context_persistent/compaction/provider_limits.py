@@ -118,7 +118,8 @@ def limits_of(family: str, config: Config, told: Mapping[str, Any] | None = None
         told: limits that the provider reports itself, by the field of `RequestLimits`; they replace published ones.
     """
     limits = replace(PUBLISHED.get(family, STRICTEST), **(told or {}))
-    most_bytes, most_images = config.max_request_bytes, config.max_images
+    most_bytes = config.max_request_bytes
+    most_images = config.max_images
     return replace(limits, request_bytes=min(limits.request_bytes, most_bytes), images=min(limits.images, most_images))
 
 

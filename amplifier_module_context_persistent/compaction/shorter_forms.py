@@ -75,7 +75,9 @@ class Forms:
 
     def offered(self, stage: Stage) -> list[int]:
         """Return the positions of the kept groups that may have forms at a stage."""
-        leave, cut, bodies = self.leave, self.cut, self._with_bodies
+        leave = self.leave
+        cut = self.cut
+        bodies = self._with_bodies
         return [p for p in self._draft.kept_positions() if leave[p] <= stage or cut[p] <= stage or p in bodies]
 
     def _has_body(self, position: int) -> bool:
@@ -125,14 +127,16 @@ class Forms:
         if not forms:
             return forms
         draft = self._draft
-        known, tried = draft.cuts.get(entry.id), self._tried.get(entry.id, ())
+        known = draft.cuts.get(entry.id)
+        tried = self._tried.get(entry.id, ())
         less = entry.tokens - draft.tokens_of(entry)
         if known is None and not tried and not less and least_saved <= MARKER_TOKENS:
             return forms  # each form already saves at least `MARKER_TOKENS`
         found = []
         shown_chars = math.inf if known is None else known.shown_chars
         for form in forms:
-            cut, saved = form.cut, form.saved - less
+            cut = form.cut
+            saved = form.saved - less
             if saved >= least_saved and cut not in tried and cut.shown_chars < shown_chars:
                 found.append(Form(entry, cut, saved, form.word_loss))
         return found
@@ -191,7 +195,8 @@ class Forms:
         If the form leaves out a person's message, its answer is left out too, unless a promise holds the answer until
         a later stage.
         """
-        draft, entry = self._draft, form.entry
+        draft = self._draft
+        entry = form.entry
         if entry is not None:
             self._tried[entry.id].add(form.cut)
             draft.cut_about(position, entry, form.cut, form.saved)
@@ -270,7 +275,8 @@ class Forms:
         """
         draft = self._draft
         for entry in self._texts_of(position, stage):
-            chars, tokens = draft.chars_of(entry), draft.tokens_of(entry)
+            chars = draft.chars_of(entry)
+            tokens = draft.tokens_of(entry)
             is_long = chars > LEAST_SHOWN_CHARS
             if not entry.id or chars == 0 or not (is_long or stage == Stage.LAST):
                 continue
@@ -308,8 +314,10 @@ class Forms:
 
 def _cuts_of(entry: Entry, cuts: Iterable[Cut]) -> Iterator[Form]:
     """Yield a form of one message for each cut that is worth it: it saves more tokens than its marker costs."""
-    texts, tokens = entry.gist.terms.text_chars, entry.tokens
-    all_chars, longest = max(1, sum(texts)), max(texts, default=0)
+    texts = entry.gist.terms.text_chars
+    tokens = entry.tokens
+    all_chars = max(1, sum(texts))
+    longest = max(texts, default=0)
     if tokens < LEAST_TOKENS or all_chars <= LEAST_SHOWN_CHARS:
         return
     for number, shorter in enumerate(cuts):

@@ -34,7 +34,8 @@ def before_the_window(draft: Draft) -> list[int]:
     The first message of a person and groups that must stay are not returned. The window of the newest messages is
     extended to whole tool groups. As with every plan, it does not move while the view fits.
     """
-    gone, left = [], draft.config.keep_recent
+    gone = []
+    left = draft.config.keep_recent
     for position in reversed(draft.kept_positions()):
         if left <= 0 and position not in draft.fixed and position != draft.view.first_person:
             gone.append(position)

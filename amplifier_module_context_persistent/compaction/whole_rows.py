@@ -151,7 +151,8 @@ class _Lines:
 
         The JSON is printed over several lines. Return the span of the line itself if there is no such object.
         """
-        line, best = self._body(number).strip(), self._span(number)
+        line = self._body(number).strip()
+        best = self._span(number)
         opens, closes = line.endswith(_OPENS), line.startswith(_CLOSES)
         within = _indent(self._body(number))
         if opens or closes:  # the line opens or closes an object, so the search has to find the line itself

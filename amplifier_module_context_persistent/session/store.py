@@ -94,7 +94,8 @@ class _Opening:
         """Queue the appends; the first one carries the records that wait for the next append."""
         history = session.history
         self.known = session.log.index
-        appends, self._appends = self._appends, []
+        appends = self._appends
+        self._appends = []
         for item in appends:
             item.work = item.work(history)
         carried = history.take_deferred() if appends else ()

@@ -188,7 +188,8 @@ class Arranger:
         first_new = len(self.items)
         native, inserted = self._places(groups) if not self.entries else (-1, {})
         renamed = unique_call_ids(groups, self.call_ids, self.how.wire)
-        wants_user, stores_lines = self._wants_user, self.how.wire.stored_lines
+        wants_user = self._wants_user
+        stores_lines = self.how.wire.stored_lines
         for position, group in enumerate(groups):
             head = group.head
             if position == native and self.how.plan.native is not None:
@@ -317,7 +318,8 @@ class Arranger:
             call_ids: `Item.call_ids`.
             result: `Item.result`.
         """
-        plan, reasoning = self.how.plan, entry.reasoning
+        plan = self.how.plan
+        reasoning = entry.reasoning
         cut = plan.cuts.get(entry.id)
         tokens = entry.tokens if cut is None else self.how.cut_tokens.get(entry.id, entry.tokens)
         bare = ""
@@ -343,7 +345,8 @@ class Arranger:
 
     def _bare(self, entry: Entry) -> str:
         """Return the value of `Item.bare` for a message: which of its bound content the reader does not get."""
-        reader, bond = self.how.reader, entry.reasoning.bond
+        reader = self.how.reader
+        bond = entry.reasoning.bond
         if bond is None or not reader.refuses(bond):
             return ""
         return "all" if reader.family in FAMILIES else "text"  # providers that sign refuse unsigned thinking

@@ -175,12 +175,14 @@ class BoundViews:
         basis = (turn, seed, native, binds, plans)
         decided = same if basis == self._basis else 0
         self._plans = plans
-        self._turn, self._basis = turn, basis
+        self._turn = turn
+        self._basis = basis
         self.unbound = [at for at in self.unbound if at < decided]
         self.chain = self.chain[: decided + 1] if decided else [(seed,)]
         self._shown = shown = self._shown[:decided]
         for at in range(decided, len(items)):
-            item, hashes = items[at], self._hashes[at]
+            item = items[at]
+            hashes = self._hashes[at]
             digest = hashes.shown
             if binds and hashes.bond is not None and not self._accepts(at, hashes.bond, item.bare, shown):
                 item = item._replace(bare="all", tokens=item.tokens - _lost_tokens(item), as_stored=False)
@@ -207,7 +209,9 @@ class BoundViews:
         self._hashes[same:] = new
         self._instructing = [(at, digest) for at, digest in self._instructing if at < same]
         self._instructing += [(at, hashes.shown) for at, hashes in enumerate(new, same) if hashes.instructs]
-        self._given, self._of, self._reader = items, of, reader
+        self._given = items
+        self._of = of
+        self._reader = reader
         return same
 
     def _seed_of(self, tools: str, head: Sequence[Message]) -> bytes:

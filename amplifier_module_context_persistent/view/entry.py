@@ -153,7 +153,8 @@ class Entry:
     @property
     def as_stored(self) -> bool:
         """Whether the message can be shown unchanged: neither its form nor the entry's `changes` alter it."""
-        form, changes = self.form, self.changes
+        form = self.form
+        changes = self.changes
         is_made_over = not form.plain or form.for_readers or self.origin.late or form.offload is not None
         return not (is_made_over or changes.omits or changes.chain_ends or changes.told_of is not None)
 
@@ -387,7 +388,8 @@ def lighter(
         count: counts the tokens of the lines.
         no_recall: whether the lines name no way to recall the media.
     """
-    changes, form = entry.changes, entry.form
+    changes = entry.changes
+    form = entry.form
     if changes.omits and changes.no_recall == no_recall and numbers <= changes.omits:
         return entry
     without = replace(entry, changes=replace(changes, omits=changes.omits | numbers, no_recall=no_recall))

@@ -57,7 +57,8 @@ def closed_calls(
     unanswered = [position for position, group in enumerate(groups) if kept[position] and group.unanswered]
     last = _last_groups_by_call(groups) if unanswered else {}
     for position in unanswered:
-        group, head = groups[position], groups[position].head
+        group = groups[position]
+        head = groups[position].head
         if not head.id:
             continue
         calls = zip(head.calls, group.results, strict=True)
@@ -89,7 +90,8 @@ class LateResults:
         self._late: list[Entry] = []
         self._asked: dict[str, int] = {}
         """The number of answers before each call without a result, by call id."""
-        self._answers, self._before = 0, ""
+        self._answers = 0
+        self._before = ""
 
     def of(self, entries: Sequence[Entry]) -> Sequence[Entry]:
         """Return the late results among entries, in order."""

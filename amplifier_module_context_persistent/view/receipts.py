@@ -100,7 +100,8 @@ class ViewHashes:
         for message in messages(same):
             running = _digest(running, message)
             digests.append(running)
-        self._of, self._items = of, items
+        self._of = of
+        self._items = items
         for message in head:
             running = _digest(running, message)
         return running.hex()

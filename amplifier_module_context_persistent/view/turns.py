@@ -20,7 +20,8 @@ Read = Callable[[Sequence[int]], Iterable[Message]]
 
 def turn_starts(index: Index, read: Read) -> list[int]:
     """Return the positions in the live history at which turns begin. The list is empty if the history is empty."""
-    plain, live = index.columns.plain_users, index.live
+    plain = index.columns.plain_users
+    live = index.live
     users = list(_users(index, 0, len(live)))
     unknown = [position for position in users if not plain[live[position]]]
     messages = read([live[position] for position in unknown])
@@ -52,8 +53,11 @@ class TurnCount:
     """
 
     def __init__(self, index: Index, read: Read, starts: Sequence[int] | None = None) -> None:
-        self._index, self._read, self._starts = index, read, starts
-        self._counted, self._humans = 0, 0
+        self._index = index
+        self._read = read
+        self._starts = starts
+        self._counted = 0
+        self._humans = 0
         """The number of messages read so far, and how many of them a person wrote."""
 
     def begun_by(self, position: int, message: Message) -> int | None:
@@ -76,7 +80,8 @@ class TurnCount:
 
     def _count(self, end: int) -> None:
         """Count the human messages before a position."""
-        plain, live = self._index.columns.plain_users, self._index.live
+        plain = self._index.columns.plain_users
+        live = self._index.live
         users = [live[position] for position in _users(self._index, self._counted, end)]
         unknown = [ordinal for ordinal in users if not plain[ordinal]]
         self._humans += len(users) - len(unknown) + sum(map(is_human, self._read(unknown)))

@@ -183,7 +183,9 @@ def oddities_of(message: Message) -> Oddities | None:
         may_have_marks = b'"cache_control"' in encoded
         may_have_media = b'"base64"' in encoded
     except TypeError:  # half a surrogate pair, or a number that `orjson` does not write
-        may_have_text, may_have_marks, may_have_media = True, True, False
+        may_have_text = True
+        may_have_marks = True
+        may_have_media = False
     text = may_have_text and well_formed_value(message) != message
     tool_names = [given_name_of(call) for call in given_calls(message).values()]
     result_name = _result_name(message)

@@ -103,7 +103,8 @@ def _newest(
         words_alone: take only human messages and answers without calls, and count the tokens of human messages only.
     """
     batches: list[list[Entry]] = []
-    tokens, start = 0, len(ordinals)
+    tokens = 0
+    start = len(ordinals)
     while start > 0 and tokens <= budget_tokens:
         end = start
         start = max(0, end - BATCH)

@@ -43,7 +43,9 @@ class KeptEntries:
     """
 
     def __init__(self, config: Config, source: MessageSource, *, follows_log: bool) -> None:
-        self._config, self._source, self._follows_log = config, source, follows_log
+        self._config = config
+        self._source = source
+        self._follows_log = follows_log
         self._index: Index | None = None
         self._generation = -1
         self.state = PlanState([])
@@ -116,7 +118,8 @@ class KeptEntries:
             self._load(log, index.session.plan)
         needs_older = 0 < self._far_budget < budget_tokens
         if needs_older:
-            self.state, self._taken = replace(self.state, entries=[], left_out=0), 0
+            self.state = replace(self.state, entries=[], left_out=0)
+            self._taken = 0
         new = index.live[self._taken :]
         if self.plan is None and not self.state.entries and len(new) > BATCH:
             self.state = state_without_plan(log, self._source, budget_tokens, self._config)
@@ -137,8 +140,10 @@ class KeptEntries:
 
     def _load(self, log: Log, record: Message | None) -> None:
         """Load the entries of a stored plan. Begin without entries if there is no plan, or if it cannot be followed."""
-        self._index, self._generation = log.index, log.index.generation
-        self.state, self._far_budget = PlanState([]), 0
+        self._index = log.index
+        self._generation = log.index.generation
+        self.state = PlanState([])
+        self._far_budget = 0
         if record is not None:
             logged_before = self._logged
             self._logged = str(record.get("id"))
@@ -169,9 +174,11 @@ class KeptEntries:
             self._load(log, record)
             if self.plan is not None:
                 return
-        self._index, self._generation = other._index, other._generation
+        self._index = other._index
+        self._generation = other._generation
         self.state = replace(other.state, entries=list(other.state.entries))
-        self._taken, self._far_budget = other._taken, other._far_budget
+        self._taken = other._taken
+        self._far_budget = other._far_budget
         self._logged, self._dropped = other._logged, set(other._dropped)
 
     def follow_plan(self, log: Log, made: Compaction, state: PlanState, *, has_factory: bool) -> None:
@@ -179,10 +186,12 @@ class KeptEntries:
         stays = made.kept_ordinals | hidden(state.entries, has_factory=has_factory)
         kept = [entry for entry in state.entries if entry.ordinal in stays]
         self._taken = len(log.index.live)
-        entries, left_out = with_closed(kept, made.plan.closed), self._taken - len(kept)
+        entries = with_closed(kept, made.plan.closed)
+        left_out = self._taken - len(kept)
         entries = end_chains(self._without_media(entries, made.plan))
         covers = self._after_last(log)
-        self.state, self._far_budget = PlanState(entries, made.plan, made.cut_tokens, left_out, covers), 0
+        self.state = PlanState(entries, made.plan, made.cut_tokens, left_out, covers)
+        self._far_budget = 0
         self._dropped = (self._dropped | self._source.unlogged.ordinals()) - made.kept_ordinals
 
     def _without_media(self, entries: list[Entry], plan: Plan) -> list[Entry]:
@@ -238,6 +247,7 @@ class KeptEntries:
     def bring_back(self, log: Log, ordinals: AbstractSet[int], plan_id: str) -> None:
         """Show some messages in full, by a new plan of this window."""
         state = self.state.with_whole(ordinals, log, self._source)
-        plan, covers = state.as_plan(plan_id, self.last(log)), self._after_last(log)
+        plan = state.as_plan(plan_id, self.last(log))
+        covers = self._after_last(log)
         self.state = replace(state, plan=plan, entries=end_chains(state.entries), covers=covers)
         self._dropped -= ordinals

@@ -38,7 +38,8 @@ class MessageSource:
 
     def __init__(self, config: Config, counter: TokenCounter, unlogged: UnloggedMessages) -> None:
         self._reminds = config.late_system == "reminder"
-        self._counter, self.unlogged = counter, unlogged
+        self._counter = counter
+        self.unlogged = unlogged
         self._kinds = ToolKinds(config.tool_kinds)
         self._lines = ShownLines()
         self._shown = ShownMessages(self._lines)
@@ -50,7 +51,8 @@ class MessageSource:
 
     def describe(self, log: Log, ordinals: Sequence[int]) -> list[Entry]:
         """Describe messages of the log as entries."""
-        reminds, index = self._reminds, log.index
+        reminds = self._reminds
+        index = log.index
         early = set(index.live[: conversation_start(index)])
         return [
             classify(

@@ -70,8 +70,12 @@ class NativeItems:
         *,
         stores: bool,
     ) -> None:
-        self._config, self._kept, self._arranger, self._plans = config, kept, arranger, plans
-        self._new_id, self._stores = new_id, stores
+        self._config = config
+        self._kept = kept
+        self._arranger = arranger
+        self._plans = plans
+        self._new_id = new_id
+        self._stores = stores
 
     def begin(self, log: Log, request: ViewRequest) -> ItemStep:
         """Read new messages of the log; drop an item that cannot be shown, and show an item that arrived.
@@ -79,7 +83,8 @@ class NativeItems:
         Raises:
             FloorError: the view cannot be made to fit without the item.
         """
-        showed_before, basis_before = self._kept.shows_item, self._kept.basis
+        showed_before = self._kept.shows_item
+        basis_before = self._kept.basis
         self._plans.take_in(log, request)
         step = ItemStep()
         if self._compacts(request) or self._kept.shows_item:
@@ -131,7 +136,8 @@ class NativeItems:
             return ItemStep(refused, self._plans.plan_whole_log(log, request))
         if not self._stores:
             return ItemStep()
-        before, state = self._arranger.arrange(log, request), self._kept.state
+        before = self._arranger.arrange(log, request)
+        state = self._kept.state
         shown = self._plan_of_arrived(log, request, before)
         if isinstance(shown, str):
             return ItemStep(shown)
@@ -148,7 +154,9 @@ class NativeItems:
 
     def _cut_now(self, request: ViewRequest, arrangement: Arrangement) -> int | None:
         """Return the position up to which a new item would reach, or None if the provider may not be asked now."""
-        native, budget, fixed = request.native, request.budget_tokens, request.room.fixed_tokens
+        native = request.native
+        budget = request.budget_tokens
+        fixed = request.room.fixed_tokens
         if native is None or not native.may_ask or self._kept.basis == native.failed:
             return None
         if fixed + arrangement.tokens < self._config.native_start * budget:

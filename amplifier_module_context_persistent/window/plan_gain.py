@@ -17,7 +17,8 @@ def frees_enough(config: Config, made: Compaction, *, budget_tokens: int, tokens
 
 def reaches_min_gain(config: Config, *, tokens: int, messages: int, budget_tokens: int) -> bool:
     """Return whether freed tokens or messages are at least the share `compact_min_gain` of the limit."""
-    share, most_messages = config.compact_min_gain, config.max_messages
+    share = config.compact_min_gain
+    most_messages = config.max_messages
     if tokens >= max(1, share * budget_tokens):
         return True
     return most_messages is not None and messages >= max(1, share * most_messages)

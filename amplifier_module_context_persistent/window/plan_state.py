@@ -66,7 +66,8 @@ class PlanState:
 
     def hides_in_item(self, index: Index) -> bool:
         """Return whether a hidden turn is among the messages that the provider's item replaces."""
-        hidden_turns, plan = index.session.hidden, self.plan
+        hidden_turns = index.session.hidden
+        plan = self.plan
         if not hidden_turns or plan is None or plan.native is None:
             return False
         known = {entry.ordinal for entry in self.entries} | {*index.find_all(plan.left_out.hidden).values()}
@@ -121,9 +122,11 @@ class PlanState:
         plan = self.plan
         if plan is None:
             return None
-        notice, gaps = plan.notice, plan.left_out.gaps
+        notice = plan.notice
+        gaps = plan.left_out.gaps
         if not self.left_out:  # nothing is left out any more
-            notice, gaps = replace(notice, text=""), ()
+            notice = replace(notice, text="")
+            gaps = ()
         return replace(
             plan,
             id=plan_id,

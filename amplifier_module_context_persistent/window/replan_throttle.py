@@ -41,7 +41,8 @@ class ReplanThrottle:
             self._pins = frozenset(pins)
             self.forget()
         if retained != self._retained:
-            self._retained, self._refused = retained, None
+            self._retained = retained
+            self._refused = None
 
     def may_try(self, request: ViewRequest, tokens: int, messages: int) -> bool:
         """Return whether a plan may free more than the last one that was tried.
@@ -67,7 +68,8 @@ class ReplanThrottle:
 
     def record_plan(self, tokens: int, messages: int, budget_tokens: int) -> None:
         """Remember a view that follows a plan."""
-        self._tried, self._refused = (tokens, messages, budget_tokens), None
+        self._tried = (tokens, messages, budget_tokens)
+        self._refused = None
 
     def record_futile(self, tokens: int, messages: int, budget_tokens: int, refused: FloorError | None = None) -> None:
         """Remember a plan that freed too little. `refused` is the error if the view cannot be made to fit at all."""

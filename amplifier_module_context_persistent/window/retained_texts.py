@@ -50,8 +50,11 @@ class RetainedTexts:
         """
         index = log.index
         if index is not self._index or index.generation != self._generation:
-            self._index, self._generation, self._known = index, index.generation, {}
-        ephemeral, known = self._unlogged.ordinals(), dict[str, int]()
+            self._index = index
+            self._generation = index.generation
+            self._known = {}
+        ephemeral = self._unlogged.ordinals()
+        known = dict[str, int]()
         for number, body in enumerate(bodies, 1):
             ordinal = self._known.get(body)
             is_gone = ordinal is not None and ordinal < 0 and ordinal not in ephemeral  # negative: a message in no log
@@ -69,7 +72,8 @@ class RetainedTexts:
     def _search(self, log: Log, body: str, *, has_factory: bool) -> int | None:
         best, best_rank = None, 0
         for ordinal, message in self._newest_first(log):
-            rank, source = _rank(message, body), metadata_of(message).get("source")
+            rank = _rank(message, body)
+            source = metadata_of(message).get("source")
             is_shown = not (has_factory and gives_way(str(message.get("role")), source))
             if rank > best_rank and is_shown and not is_kept_from_models(message):
                 best, best_rank = ordinal, rank

@@ -58,9 +58,12 @@ class ShownLines:
         """
         index = log.index
         if index is not self._index:
-            self._index, self._lines, self._bytes = index, {}, 0
+            self._index = index
+            self._lines = {}
+            self._bytes = 0
         known = self._lines
-        lines, location = log.lines([one for one in ordinals if one not in known]), log.describe().location
+        lines = log.lines([one for one in ordinals if one not in known])
+        location = log.describe().location
         for ordinal in ordinals:
             kept = known.get(ordinal)
             if kept is not None and kept.is_message:
@@ -151,7 +154,8 @@ class ShownMessages:
 
     def _messages(self, log: Log, items: Sequence[Item], render: Render) -> Iterator[Message]:
         """Return the messages of items: those that `look_at` rendered, each once, and newly rendered ones."""
-        looked_at, self._looked_at = self._looked_at, {}
+        looked_at = self._looked_at
+        self._looked_at = {}
         known = [looked_at.pop(id(item), None) for item in items]
         others = [item for item, found in zip(items, known, strict=True) if found is None]
         rendered = iter(render(others, lambda ordinals: self._lines.read(log, ordinals, keeps=True)))

@@ -55,7 +55,8 @@ def span_of(
     Returns:
         The span; or why there can be none.
     """
-    config, count = planned.config, planned.count
+    config = planned.config
+    count = planned.count
     ordinals = older_ordinals(Draft(planned))
     if not ordinals:
         return SummaryError("there is nothing to sum up")

@@ -34,7 +34,10 @@ class ViewArranger:
     """
 
     def __init__(self, config: Config, kept: KeptEntries, source: MessageSource, *, for_reader: bool) -> None:
-        self._config, self._kept, self._source, self._for_reader = config, kept, source, for_reader
+        self._config = config
+        self._kept = kept
+        self._source = source
+        self._for_reader = for_reader
         self.last = Arrangement()
         """The last view, with all reasoning that its reader accepts."""
         self.bound = BoundViews()
@@ -59,7 +62,8 @@ class ViewArranger:
         if entries is None:
             entries = self._kept.entries(log, has_factory=request.has_factory)
         plan = self._kept.plan
-        state, count = self._kept.state, self._source.count
+        state = self._kept.state
+        count = self._source.count
         if not self._for_reader:
             how = Presentation(plan or NO_PLAN, state.cut_tokens, NOBODY, TAKES_ALL)
             self.last = arrange(entries, count, how, after=self.last)

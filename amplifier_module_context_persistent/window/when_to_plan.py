@@ -98,8 +98,11 @@ class PlanTiming:
     def __init__(
         self, config: Config, kept: KeptEntries, arranger: ViewArranger, throttle: ReplanThrottle, *, stores: bool
     ) -> None:
-        self._config, self._kept, self._arranger = config, kept, arranger
-        self._throttle, self._stores = throttle, stores
+        self._config = config
+        self._kept = kept
+        self._arranger = arranger
+        self._throttle = throttle
+        self._stores = stores
         self._grown_from = set[int]()
         """Bit lengths of budgets whose plan was already replaced by a larger one. It happens once for each, so that two
         alternating budgets do not make plans forever (I6)."""
@@ -131,8 +134,10 @@ class PlanTiming:
         Raises:
             FloorError: as `why_plan`.
         """
-        fixed, budget = request.room.fixed_tokens, request.budget_tokens
-        tokens, messages = fixed + arrangement.tokens, len(arrangement.items)
+        fixed = request.room.fixed_tokens
+        budget = request.budget_tokens
+        tokens = fixed + arrangement.tokens
+        messages = len(arrangement.items)
         unmovable = fixed + self._arranger.totals(arrangement).unmovable_tokens
         if request.plans_now:
             return tokens - unmovable > self._config.target_usage * max(0, budget - unmovable)
@@ -180,7 +185,8 @@ class PlanTiming:
         The limit is the share `SMALL`. After a plan for half of the budget or less it is `SMALL_AFTER_SMALL_BUDGET`,
         because a long turn may have filled a part since.
         """
-        config, plan = self._config, self._kept.plan
+        config = self._config
+        plan = self._kept.plan
         if not STRATEGIES[config.compaction_strategy].uses_room or config.max_messages is not None:
             return False
         if plan is None or plan.summary or plan.native is not None or self._kept.state.left_out <= 0:

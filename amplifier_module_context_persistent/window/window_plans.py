@@ -72,8 +72,12 @@ class WindowPlans:
         *,
         stores: bool,
     ) -> None:
-        self._config, self._kept, self._arranger, self._source = config, kept, arranger, source
-        self._new_id, self._stores = new_id, stores
+        self._config = config
+        self._kept = kept
+        self._arranger = arranger
+        self._source = source
+        self._new_id = new_id
+        self._stores = stores
         self._throttle = ReplanThrottle(config)
         self.timing = PlanTiming(config, kept, arranger, self._throttle, stores=stores)
         self._memory = PlanMemory()
@@ -288,7 +292,8 @@ class WindowPlans:
 
         None if the view is not small, or if less than a quarter of the target would be brought back.
         """
-        tokens, plan = made.plan.making.tokens_after, self._kept.plan
+        tokens = made.plan.making.tokens_after
+        plan = self._kept.plan
         if plan is None or not self.timing.is_small(request, tokens - request.room.fixed_tokens):
             return None
         told = LeftOut(changed=plan.left_out.changed, read=plan.left_out.read, in_vain=plan.left_out.in_vain)

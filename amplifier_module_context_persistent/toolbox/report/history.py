@@ -141,7 +141,10 @@ class _HistoryReader:
 
     def __init__(self, bodies: Bodies, blocks: BodyBlocks, counter: TokenCounter, bills: Bills) -> None:
         self.history = History()
-        self._bodies, self._blocks, self._counter, self._bills = bodies, blocks, counter, bills
+        self._bodies = bodies
+        self._blocks = blocks
+        self._counter = counter
+        self._bills = bills
         self._waiting: dict[str, int] = {}
         self._asking: set[int] = set()
         """The numbers of calls for which exit code 1 is an answer."""
@@ -287,4 +290,5 @@ class BodyBlocks:
         """Close the current block."""
         if self._waiting:
             self.blocks.append(pack(b"[" + b",".join(self._waiting) + b"]"))
-            self._waiting, self._waiting_bytes = [], 0
+            self._waiting = []
+            self._waiting_bytes = 0

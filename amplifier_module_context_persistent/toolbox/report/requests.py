@@ -133,7 +133,9 @@ class RequestReader:
     """
 
     def __init__(self, transcript: Transcript, start: int, stop: int, bodies: Bodies) -> None:
-        self._transcript, self._start, self._stop = transcript, start, stop
+        self._transcript = transcript
+        self._start = start
+        self._stop = stop
         self._index = transcript.book.index
         self._rebuilder = Rebuilder(transcript.reader, transcript.book)
         self._found = Requests()
@@ -276,7 +278,8 @@ class _PastHistory:
     """A history at the time of a request, and the places of its messages on the page."""
 
     def __init__(self, transcript: Transcript, noted: PlacedReceipt, start: int, stop: int) -> None:
-        self._start, self._stop = start, stop
+        self._start = start
+        self._stop = stop
         index = transcript.book.index
         self.marker, self.positions = marker_of(transcript, noted, index)
         self._page: dict[int, int] | None = None
@@ -366,7 +369,8 @@ class ViewTextReader:
     """
 
     def __init__(self, bodies: Bodies, texts: list[str]) -> None:
-        self._bodies, self._texts = bodies, texts
+        self._bodies = bodies
+        self._texts = texts
         self._numbers: dict[str, int] = {}
         self._known: dict[int, tuple[Message, Cut]] = {}
 
@@ -381,7 +385,8 @@ class ViewTextReader:
         seen = ViewTexts()
         changed: dict[int, Message] = {}
         waiting: list[tuple[str, int]] = []  # inserted messages before the next message of the history
-        known, self._known = self._known, {}
+        known = self._known
+        self._known = {}
         for message in view:
             message_id = metadata_of(message).get("message_id")
             position = place_of(message_id) if isinstance(message_id, str) else None
