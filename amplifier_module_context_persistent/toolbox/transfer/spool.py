@@ -23,7 +23,7 @@ from ...log.filesystem import FileSystem
 _BLOCK_BYTES = 8 << 20
 _READ_BYTES = 256 << 10
 _SIZE_BYTES = 8
-_BATCH_VALUES = 16
+_BATCH_VALUES = 8
 LARGE_BYTES = 256 << 10
 """The size of a source's line from which on its value is written out at once."""
 
