@@ -22,6 +22,7 @@ from ...messages.replace_in_message import REPLACEMENT
 from ...messages.secrets.found import REDACTED
 from ...messages.secrets.own_forms import OwnForms
 from ...messages.secrets.redact import redact_text
+from ...search.accents import in_either_form
 from ...search.pattern import compile_regex, exact_literals
 from ...search.replace_matches import replace_matches
 from ...sessions.filters import ALL_SESSIONS, SessionFilter
@@ -129,6 +130,8 @@ def purge(
     else:
         takes_all = (everywhere or bool(wanted.places)) and (secrets or redact is not None)
         check_says_which(wanted, everywhere=everywhere, everything=takes_all, besides="SESSION, --last, ")
+    if redact is not None:
+        redact = in_either_form(redact)
     replaced_texts = set[str]()
     replace = _replacement(redact, own, replaced_texts) if secrets or redact is not None else None
     what = Purge(before=before, cleared=cleared, everything=everything, redact=replace, torn=torn)

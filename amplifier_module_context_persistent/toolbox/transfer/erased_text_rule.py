@@ -14,6 +14,7 @@ from zlib import crc32
 from ...messages.replace_in_message import REPLACEMENT
 from ...messages.secrets.found import REDACTED
 from ...messages.secrets.redact import redact_text
+from ...search.accents import forms_of
 from ...search.pattern import compile_regex
 from ...search.replace_matches import replace_matches
 
@@ -121,13 +122,15 @@ def rule_of(salt: str, *, secrets: bool, expression: str, taken: Iterable[str]) 
         salt: the salt of the erasure.
         secrets: whether secrets in known forms were replaced.
         expression: the expression that was searched for; empty if only secrets were replaced.
-        taken: the texts that were replaced.
+        taken: the texts that were replaced. Letters with accents are found again in both Unicode forms.
     """
     texts = sorted(set(taken), key=len)
     if expression and texts and all(_unknown(expression, one) >= _LEAST_UNKNOWN for one in texts[:_MOST_COMPARED]):
         return TextRule(secrets=secrets, expression=expression, is_complete=True)
-    hashed = TakenHashes.of(salt, texts) if texts else None
-    return TextRule(secrets=secrets, taken=hashed, is_complete=hashed is None or len(hashed.hashes) == len(texts))
+    spellings = sorted({form for text in texts for form in (text, *forms_of(text))}, key=len)
+    hashed = TakenHashes.of(salt, spellings) if spellings else None
+    is_complete = hashed is None or len(hashed.hashes) == len(spellings)
+    return TextRule(secrets=secrets, taken=hashed, is_complete=is_complete)
 
 
 def _unknown(expression: str, text: str) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 from typing import Any
+from unicodedata import normalize
 
 import pytest
 
@@ -78,6 +79,16 @@ def test_a_key_is_found_wherever_a_log_holds_it_and_purged(what: str) -> None:
     assert f"[line {found['log_line']}, byte {found['offset']}: {what}]" in run("search", KEY, "--hidden").output
     run("purge", "s1", "--redact", KEY, "--torn", "--yes")
     assert holders(Path.home() / ".amplifier") == searched("--hidden") == []
+
+
+@pytest.mark.parametrize("stored", ["NFC", "NFD"])
+@pytest.mark.parametrize("typed", ["NFC", "NFD"])
+@pytest.mark.parametrize("expression", ["José Müller", "José +M(?:ü|u)l{2}er"])
+def test_a_text_with_accents_is_removed_in_both_unicode_forms(stored: Any, typed: Any, expression: str) -> None:
+    """As a search finds it."""
+    write(log_of("s1"), [{"role": "user", "content": "ask " + normalize(stored, "José Müller")}])
+    run("purge", "--redact", normalize(typed, expression), "--all", "--yes")
+    assert log_of("s1").read_bytes().count(b"ask [redacted]") == 1
 
 
 def test_a_saved_torn_tail_is_searched() -> None:

@@ -6,6 +6,7 @@ import json
 import os
 from pathlib import Path
 from typing import Any
+from unicodedata import normalize
 
 import pytest
 
@@ -346,6 +347,16 @@ def test_texts_are_found_by_their_hashes(texts_taken: list[str]) -> None:
         assert taken.replace(f"<{text}>{text}") == "<[redacted]>[redacted]"
     assert taken.replace("HUNTR2") == "HUNTR2"
     assert taken.replace("") == ""
+
+
+def test_a_removed_text_with_accents_is_found_in_both_unicode_forms() -> None:
+    """By its hashes, whichever form the log had."""
+    composed, decomposed = normalize("NFC", "Müller"), normalize("NFD", "Müller")
+    for removed in (composed, decomposed):
+        rule = rule_of("s", secrets=False, expression="M.+ller", taken=[removed])
+        assert not rule.expression
+        assert rule.is_complete
+        assert rule.replace(f"<{composed}><{decomposed}>") == "<[redacted]><[redacted]>"
 
 
 def test_an_expression_is_kept_if_it_tells_little() -> None:
