@@ -88,7 +88,7 @@ def _source_request(reader: ReadableLog, book: ReceiptLog, number: int) -> Found
     """Find a request of the agent from which a session was imported: there was one before each answer.
 
     Its model got the history before the answer, as the last compaction left it. No receipt proves this, so a receipt
-    without a hash is made up.
+    without a hash is made up. A session without answers, imported or not, has its next request as number 1.
 
     Args:
         reader: a log without receipts.

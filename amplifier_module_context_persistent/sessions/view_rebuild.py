@@ -383,7 +383,8 @@ class Rebuilder:
     def _make_anew(self, noted: PlacedReceipt, config: Config, reasons: list[str]) -> tuple[RebuiltView | None, bool]:
         """Rebuild a view from the history that its receipt was noted with, else from one that a reset replaced before.
 
-        Return the first view that is proved, or else the first one, or None; and whether it is of the first history.
+        Return the first view that is proved, or else the first one, or None. Also return whether the view is proved and
+        of the history with which its receipt was noted.
         """
         receipt, book = noted.receipt, self._book
         plan = book.plan(receipt.plan)

@@ -390,7 +390,7 @@ def _compaction(rollout: Rollout, at: SourceObject, payload: dict[str, Any]) -> 
     """Make the event of a compaction.
 
     The kept messages are those of a person, recognised by their texts. The summary is the payload's message, else the
-    last other text.
+    last other text that is not context of the agent's own.
     """
     rollout.end_answer()
     people = {held.said: held.message_id for held in rollout.live if held.is_person(rollout)}

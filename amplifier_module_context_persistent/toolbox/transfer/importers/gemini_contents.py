@@ -46,7 +46,7 @@ def _is_content(content: Any) -> bool:
 
 
 def _is_part(part: Any) -> bool:
-    """Return whether a part has no `type` of its own, unlike the parts of other agents."""
+    """Return whether a value can be a part of Gemini's: a text, or an object without `type` and `part_kind`."""
     return isinstance(part, str) or (isinstance(part, dict) and "type" not in part and "part_kind" not in part)
 
 
