@@ -59,6 +59,7 @@ _ASIDE_S = 1.0  # the limit for a query or a cancellation on another connection,
 _DEFAULTS: dict[str, str | int] = {
     "target_session_attrs": "read-write",
     "application_name": "context-persistent",
+    "client_encoding": "UTF8",  # not the database's SQL_ASCII, nor that of a role
     "keepalives_idle": 30,
     "keepalives_interval": 10,
     "keepalives_count": 3,
@@ -344,6 +345,8 @@ class Server:
         )
         connection.deadline = deadline
         connection.add_notice_handler(connection.heed)
+        if connection.info.encoding != "utf-8":  # the location gives another, or a pooler does not pass ours on
+            connection.execute("SET client_encoding TO 'UTF8'")
         return connection  # type: ignore[no-any-return]  # its class is made at run time
 
     def _check(self, psycopg: Any, connection: psycopg.Connection[Any]) -> None:
