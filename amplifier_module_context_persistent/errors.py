@@ -146,6 +146,10 @@ class NotALogError(LogUnreadableError):
     """A file is there and can be read, and no line of it is a record: it is no log."""
 
 
+class DamagedArchiveError(LogUnreadableError):
+    """A log is archived, and its archive is so damaged that no record of it can be read."""
+
+
 class ReplaceError(LogError):
     """A new file was to take the place of a log; nothing was written."""
 

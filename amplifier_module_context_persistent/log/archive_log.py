@@ -265,8 +265,7 @@ def _check_sound(archive: ArchivedBytes, sha256: str) -> None:
         ArchiveError: a part of it is damaged.
     """
     if archive.damaged:
-        number, why = next(iter(archive.damaged.items()))
-        finding = f"the archive is damaged: {archive.place_of(number)}: {why}"
+        finding = f"the archive is damaged: {archive.first_damage()}"
         raise ArchiveError(f"{finding}; put a backup in its place, or import what can be read of it as a new session")
     if archive.sha256 and archive.sha256 != sha256:
         raise ArchiveError("the archive does not hold the log that was archived; put a backup in its place")

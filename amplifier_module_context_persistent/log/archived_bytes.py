@@ -118,6 +118,12 @@ class ArchivedBytes:
         where = f"frame {number + 1:,} of {len(self.frames):,}, bytes {frame.at:,} to {end:,} of the file"
         return f"{where}, with lines {frame.line + 1:,} to {frame.line + frame.lines:,} of the log"
 
+    def first_damage(self) -> str:
+        """Return the first damage of frames that was found so far, with its place; "" if there is none."""
+        for number, why in self.damaged.items():
+            return f"{self.place_of(number)}: {why}"
+        return ""
+
     def _content(self, number: int) -> bytes:
         content = self._kept.get(number)
         if content is not None:

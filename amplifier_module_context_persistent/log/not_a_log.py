@@ -2,7 +2,8 @@
 
 In a damaged log some lines are not records; the others are read. If no line of a file is a record, it is foreign: it is
 not read as an empty session, not repaired and not purged. The beginning of one record is enough to be a log, because a
-crash during the first append may leave no more.
+crash during the first append may leave no more. An archive whose frames are damaged is a log too, but no record of it
+can be read: the error names the damage.
 """
 
 from __future__ import annotations
@@ -11,10 +12,11 @@ import errno
 
 import orjson
 
-from ..errors import NotALogError
+from ..errors import DamagedArchiveError, LogUnreadableError, NotALogError
 from .contract import ReadableLog
 from .database_location import is_postgres
 from .file_handle import beginning
+from .reader import LogReader
 from .record_limits import MAX_RECORD_BYTES
 
 _BEGINNINGS = (b'{"_record":', b'{"role":')
@@ -26,6 +28,7 @@ def check_is_log(reader: ReadableLog) -> None:
     """Check that a file that was scanned is a log, or empty.
 
     Raises:
+        DamagedArchiveError: it is archived, and no record can be read because the archive is damaged.
         NotALogError: no line of it is a record, and it does not begin with the beginning of one.
     """
     if _may_be_strange(reader) and not begins_as_record(_first_bytes(reader)):
@@ -36,7 +39,7 @@ def check_may_be_written(log: ReadableLog) -> None:
     """Check that a session may append to a file: it is a log, or the remains of one after a crash or a flipped bit.
 
     Raises:
-        NotALogError: as `check_is_log`.
+        DamagedArchiveError, NotALogError: as `check_is_log`.
     """
     if not _may_be_strange(log):
         return
@@ -55,7 +58,11 @@ def _may_be_strange(reader: ReadableLog) -> bool:
     return bool(described.location) and not is_postgres(described.location)
 
 
-def _not_a_log(reader: ReadableLog) -> NotALogError:
+def _not_a_log(reader: ReadableLog) -> LogUnreadableError:
+    archive = reader.file.archive if isinstance(reader, LogReader) else None
+    if archive is not None and archive.damaged:
+        why = f"the archive is damaged: {archive.first_damage()}; put a backup in its place"
+        return DamagedArchiveError(errno.EIO, why, reader.describe().location)
     first = _first_bytes(reader)
     why = "no line of it is a record; context-persistent import knows other formats"
     if first.startswith(_COMPRESSED):

@@ -29,6 +29,7 @@ def read_log(reader: ReadableLog) -> None:
     """Read a log up to its end, and check that it exists and is a log.
 
     Raises:
+        DamagedArchiveError: the log is archived, and no record can be read because the archive is damaged.
         NotALogError: no line of the log is a record.
         LogUnreadableError: the log does not exist or cannot be read.
     """

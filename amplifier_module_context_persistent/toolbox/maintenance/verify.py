@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...errors import LogError
+from ...errors import DamagedArchiveError, LogError
 from ...log.append_lock import AppendLock
 from ...log.archive_format import Frame
 from ...log.archived_bytes import ArchivedBytes
@@ -135,7 +135,8 @@ def verify_log(path: str, *, files: FileSystem | None = None) -> Report:
     """
     reader = open_reader(path, files=files, trusting=False)
     try:
-        read_log(reader)
+        with contextlib.suppress(DamagedArchiveError):  # its damage is in the report
+            read_log(reader)
         file = file_reader(reader)
         if file is not None and file.torn:  # perhaps an append is still writing: wait for its lock, which reads again
             with contextlib.suppress(LogError), AppendLock(file, timeout_s=_WAIT_S):

@@ -5,8 +5,9 @@ So the copy of an archived log never needs the room of the plain log.
 
 from __future__ import annotations
 
-from contextlib import closing
+from contextlib import closing, suppress
 
+from ...errors import DamagedArchiveError
 from ...log.atomic_file import NewFile
 from ...log.contract import ReadableLog
 from ...log.database_location import stored_name
@@ -36,7 +37,8 @@ def copy_in_form(source: str, target: str, *, only_sound: bool = False) -> int:
     are_files = stored_name(source) is None and stored_name(target) is None
     if are_files and is_archived(source):
         with closing(LogReader(source)) as reader:
-            read_log(reader)
+            with suppress(DamagedArchiveError):  # it is copied as it is, like any damaged log
+                read_log(reader)
             if only_sound:
                 check_sound(reader)
             if reader.file.archive is not None:  # else the session has gone on meanwhile

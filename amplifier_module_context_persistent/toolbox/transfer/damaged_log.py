@@ -33,9 +33,8 @@ def damage_in(reader: ReadableLog) -> str:
     if file is None:
         for lost in damaged_frames(reader):
             return f"line {lost.line:,}: {lost.detail}"
-    elif file.file.archive is not None:
-        for number, why in file.file.archive.damaged.items():
-            return f"{file.file.archive.place_of(number)}: {why}"
+    elif file.file.archive is not None and file.file.archive.damaged:
+        return file.file.archive.first_damage()
     for found in reader.index.damage:
         if found.kind not in _HARMLESS:
             what = found.detail.partition(_READ)[0]

@@ -23,7 +23,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from ...errors import LockTimeoutError
+from ...errors import DamagedArchiveError, LockTimeoutError
 from ...log.atomic_file import NewFile
 from ...log.database_location import stored_name
 from ...log.filesystem import FileSystem, make_directories
@@ -150,24 +150,37 @@ def write_host_files(
     if not all(note.owns(file.name) for file in existing):
         return []
     known = read_metadata(Path(origin).parent) if origin is not None else {}
-    with Transcript(log) as transcript:
-        turns = host_turns(transcript)
-        fields: dict[str, Any] = {"session_id": directory.name}
-        if parent_id:
-            fields["parent_id"] = parent_id
-        if is_fork:
-            fields |= {"forked_from_turn": turns, "forked_at": created}
-        fields |= {"created": created, "turn_count": turns, "bundle": known.get("bundle"), "model": known.get("model")}
-        if "working_dir" in known:
-            fields["working_dir"] = known["working_dir"]
-        fields |= _name_fields(known, title, is_fork=is_fork)
-        if not named_only:
-            reader = transcript.reader
-            _write_own(note, transcript_file, transcript_lines(reader, as_hosts_see(reader)))
+    turns = _host_turns_of(log, note, None if named_only else transcript_file)
+    fields: dict[str, Any] = {"session_id": directory.name}
+    if parent_id:
+        fields["parent_id"] = parent_id
+    if is_fork:
+        fields |= {"forked_from_turn": turns, "forked_at": created}
+    fields |= {"created": created, "turn_count": turns, "bundle": known.get("bundle"), "model": known.get("model")}
+    if "working_dir" in known:
+        fields["working_dir"] = known["working_dir"]
+    fields |= _name_fields(known, title, is_fork=is_fork)
     _write_own(note, metadata_file, [_pretty(fields)])
     note.finish()
     written = [metadata_file] if named_only else [transcript_file, metadata_file]
     return [os.fspath(file) for file in written]
+
+
+def _host_turns_of(log: str | Path, note: WrittenFiles, transcript_file: Path | None) -> int:
+    """Return the number of turns of a new log, and write the host's transcript if a file for it is given.
+
+    A backup also copies an archive of which no record can be read, and without a transcript; then no turn is known.
+    """
+    try:
+        with Transcript(log) as transcript:
+            if transcript_file is not None:
+                reader = transcript.reader
+                _write_own(note, transcript_file, transcript_lines(reader, as_hosts_see(reader)))
+            return host_turns(transcript)
+    except DamagedArchiveError:
+        if transcript_file is not None:
+            raise
+        return 0
 
 
 @contextlib.contextmanager

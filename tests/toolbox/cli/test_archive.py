@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import shutil
@@ -13,8 +14,9 @@ import pytest
 from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.catalogue.catalogue_file import Catalogue, catalogue_of
 from amplifier_module_context_persistent.catalogue.log_coverage import WORDS, covered_by_path, name_of
+from amplifier_module_context_persistent.errors import DamagedArchiveError
 from amplifier_module_context_persistent.log.archive_log import archive_log
-from amplifier_module_context_persistent.log.file_handle import is_archived
+from amplifier_module_context_persistent.log.file_handle import FileHandle, is_archived
 from amplifier_module_context_persistent.log.file_log import FileLog
 from amplifier_module_context_persistent.sessions.transcript import Transcript
 from fixtures.generate import generate_session
@@ -291,6 +293,50 @@ def test_a_damaged_frame_is_told_with_its_place() -> None:
     run("show", "one", code=None)
     shows(run("archive", "--undo", "one", "--yes", code=2).stderr, "NOT BROUGHT BACK", "is damaged")
     assert path.read_bytes() == packed
+
+
+@pytest.mark.parametrize("frames", [1, 2])
+def test_an_archive_without_a_sound_frame_is_damaged_and_no_stranger(frames: int) -> None:
+    """Each command names the place and a backup; nothing is changed, and the session does not begin anew."""
+    path = large("one")
+    size = path.stat().st_size
+    with small_frames(size // frames + 2_000 * (frames - 1), 1_000) if frames > 1 else small_frames(size + 1, size):
+        archive_log(str(path))
+    packed = bytearray(path.read_bytes())
+    handle = FileHandle(path)
+    assert handle.open(create=False)
+    assert handle.archive is not None
+    assert len(handle.archive.frames) == frames
+    for frame in handle.archive.frames:
+        packed[frame.at + frame.packed_bytes // 2] ^= 4
+    handle.close()
+    path.write_bytes(packed)
+    place = f"the archive is damaged: frame 1 of {frames}, bytes"
+    told = json.loads(run("verify", "one", "--json", code=1).stdout)["logs"][0]
+    assert told["status"] == "damaged"
+    assert [one["kind"] for one in told["damage"]] == ["archive_frame"] * frames
+    shows(run("verify", "one", code=1).stdout, f"frame 1 of {frames}, bytes", "put a backup in its place")
+    shows(run("list").stdout, place)
+    ways = [
+        ("show", "one"),
+        ("copy", "one", "copy.jsonl"),
+        ("export", "one"),
+        ("fork", "one"),
+        ("delete", "one", "--yes"),
+    ]
+    for words in [*ways, ("purge", "one", "--redact", KEY, "--yes")]:
+        result = run(*words, code=None)
+        assert result.exit_code != 0, words
+        shows(result.output, place, "put a backup in its place")
+        assert "not a log" not in result.output
+    with pytest.raises(DamagedArchiveError, match=place):
+        asyncio.run(_opened(path))
+    assert path.read_bytes() == packed
+
+
+async def _opened(path: Path) -> None:
+    async with PersistentContextManager(str(path)) as manager:
+        await manager.get_messages()
 
 
 def test_du_counts_what_the_file_takes() -> None:

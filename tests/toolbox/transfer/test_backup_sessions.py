@@ -407,6 +407,22 @@ def test_a_damaged_log_without_a_copy_is_backed_up_and_named(home: Home, kept: P
     assert copy_of(kept, "talk").read_bytes() == log.read_bytes()
 
 
+def test_an_archive_that_cannot_be_read_is_backed_up_and_named(home: Home, kept: Path, new_home: Home) -> None:
+    """One flipped bit costs all of a session of a single frame; its archive is copied, and no restore takes it."""
+    home.says("talk", "one", "word " * 10_000)
+    home.says("other", "two")
+    home.run("archive", "talk", "--yes")
+    log = home.log("talk")
+    log.write_bytes(_with_flipped_bit(log.read_bytes()))
+    assert f"DAMAGED: {log}: frame 1 of 1, bytes" in home.run("backup", kept, code=1).output
+    copy = copy_of(kept, "talk")
+    assert copy.read_bytes() == log.read_bytes()
+    assert copy.with_name("metadata.json").exists()
+    assert f"DAMAGED: {copy}" in home.run("backup", kept, "--check", code=1).output
+    assert f"LEFT: {copy}: the log is damaged" in new_home.run("backup", kept, "--restore", code=1).output
+    assert new_home.sessions() == ["other"]
+
+
 def test_what_is_restored_again_is_deleted_no_more(home: Home, kept: Path) -> None:
     """A later restore takes it as any other session."""
     home.says("talk", "one")
