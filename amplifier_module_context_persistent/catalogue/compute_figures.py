@@ -73,12 +73,16 @@ class Request:
         return (*answer, *input_tokens, *output, *self.report, requests, lacks_input, self.bill_id)
 
 
+_OF_VERSION = ("usage", "provider", "model", "time_us", "output_tokens", "is_output_estimated", "bill_id")
+"""The fields of a request that a version of its answer gives."""
+
+
 class RecordPass:
     """The first pass over a log. It reads all records and collects requests with their token costs, views, and plans.
 
     A `usage` record belongs to the next assistant message, unless that message has its own usage. If a reset writes a
-    message into the log again, the message counts once. Records that a fork copied do not count: they were paid for in
-    the fork's origin.
+    message into the log again, the message counts once, with the usage of its live version (else of its last one).
+    Records that a fork copied do not count: they were paid for in the fork's origin.
 
     Args:
         count: counts a message's tokens, for requests whose output the provider did not report.
@@ -97,8 +101,12 @@ class RecordPass:
         """Requests that no message has answered yet."""
         self._passes: list[Request] = []
         """Compactions by the provider within these requests."""
-        self._met: set[str] = set()
-        """The ids of assistant messages."""
+        self._met: dict[str, list[Request]] = {}
+        """The requests that each assistant message answers according to `usage` records, by its id."""
+        self._own: dict[str, list[Request]] = {}
+        """The requests of each assistant message according to its own usage, by its id."""
+        self.rewritten: set[str] = set()
+        """The ids of assistant messages that the log has several times."""
         self._plan_ids: set[str] = set()
         self._tokens: dict[tuple[str, str], int] = {}
         """Tokens of the last view that others may continue, by plan and head text."""
@@ -137,20 +145,21 @@ class RecordPass:
     def _take_message(self, message: Message) -> None:
         message_id = given_id(message) or ""
         self._copies = bool(self.forked_from) and message_id == self.forked_from
-        if message.get("role") != "assistant" or message_id in self._met:
+        if message.get("role") != "assistant":
             return
-        if message_id:
-            self._met.add(message_id)
+        if message_id in self._met:
+            self.rewritten.add(message_id)
+            self.take_version(message)
+            return
         time_us = _microseconds(timestamp_of(message))
-        own = usage_of_message(message)
-        if own is not None:  # the usage records before it describe the same requests
+        if usage_of_message(message) is not None:  # the usage records before it describe the same requests
             for request in (*self._waiting, *self._passes):
                 request.usage = None
-            self._waiting = [self._add(own, own.provider, own.model, time_us)]
-            self._add_pass(own, own.provider, own.model, time_us)
+            self._waiting = []
+            self._passes = []
+            self.take_version(message)
         for number, request in enumerate((*self._waiting, *self._passes)):
             request.bill_id = bill_id(message, request.usage, number) if request.usage is not None else ""
-        self._passes = []
         for request in self._waiting:
             request.answer_id = message_id
             if time_us is not None:
@@ -161,7 +170,37 @@ class RecordPass:
             if last.usage is not None and last.usage.output is None:
                 last.output_tokens = self._count(message)
                 last.is_output_estimated = True
+        if message_id:
+            self._met[message_id] = [*self._waiting, *self._passes]
         self._waiting = []
+        self._passes = []
+
+    def take_version(self, message: Message) -> None:
+        """Bill an answer by the own usage of a version of it. A version without usage changes nothing."""
+        own = usage_of_message(message)
+        if own is None:
+            return
+        message_id = given_id(message) or ""
+        for request in self._met.get(message_id, ()):
+            request.usage = None
+        requests = self._own.setdefault(message_id, []) if message_id else []
+        usages = [own] if own.compaction is None else [own, own.compaction]
+        time_us = _microseconds(timestamp_of(message))
+        for number, usage in enumerate(usages):
+            made = Request(usage, _text(own.provider), _text(own.model), time_us, usage.output)
+            made.bill_id = bill_id(message, usage, number)
+            if number == 0:
+                made.answer_id = message_id
+                made.is_output_estimated = usage.output is None
+                made.output_tokens = self._count(message) if usage.output is None else usage.output
+            if number < len(requests):
+                for name in _OF_VERSION:
+                    setattr(requests[number], name, getattr(made, name))
+            else:
+                requests.append(made)
+                self.requests.append(made)
+        for request in requests[len(usages) :]:
+            request.usage = None
 
     def _add(self, usage: ReportedUsage | None, provider: Any, model: Any, time_us: int | None) -> Request:
         output_tokens = usage.output if usage is not None else None
@@ -273,11 +312,12 @@ class MessagePass:
 
     Args:
         count: counts a message's tokens.
-        requests: the requests of the first pass; each gets the turn of its answer.
+        records: the first pass. Each of its requests gets the turn of its answer, and the usage of the live version.
     """
 
-    def __init__(self, count: Callable[[Message], int], requests: Iterable[Request]) -> None:
+    def __init__(self, count: Callable[[Message], int], records: RecordPass) -> None:
         self._count = count
+        self._records = records
         self.turns = [_Turn(1, 0)]
         self.calls: list[_Call] = []
         self.shares: dict[str, list[int]] = {}
@@ -287,7 +327,7 @@ class MessagePass:
         self._open: dict[str, list[tuple[_Call, bool]]] = {}
         """Calls without a result, by id, and whether they ask something."""
         self._answered: dict[str, list[Request]] = {}
-        for request in requests:
+        for request in records.requests:
             self._answered.setdefault(request.answer_id, []).append(request)
 
     def run(self, log: ReadableLog) -> MessagePass:
@@ -337,6 +377,8 @@ class MessagePass:
         share[2] += tokens
         self.large = nlargest(LARGEST, [*self.large, (tokens, -position, _text(message_id), role)])
         if message_id and role == "assistant":
+            if message_id in self._records.rewritten:
+                self._records.take_version(message)
             for request in self._answered.get(message_id, ()):
                 request.turn = turn.number
 
@@ -398,7 +440,7 @@ class FigureRows:
         """
         count = partial(tokens_of, counter=counter)
         records = RecordPass(count).run(log)
-        messages = MessagePass(count, records.requests).run(log)
+        messages = MessagePass(count, records).run(log)
         tables: dict[str, Iterable[Row]] = {
             "turns": [turn.row() for turn in messages.turns if turn.messages],
             "shares": messages.rows_of_shares(),

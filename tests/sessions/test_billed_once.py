@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from amplifier_module_context_persistent import PersistentContextManager
+from amplifier_module_context_persistent.catalogue.catalogue_file import switched_off
 from amplifier_module_context_persistent.catalogue.kept_figures import figures_of
 from amplifier_module_context_persistent.log.filesystem import FileSystem
 from amplifier_module_context_persistent.sessions.bills import Bills, cost_of
@@ -26,6 +27,7 @@ from amplifier_module_context_persistent.toolbox.transfer.fork_session import fo
 from amplifier_module_context_persistent.toolbox.transfer.import_session import import_session
 from tests.support.busy_homes import sessions_of_home
 from tests.support.imports import write_jsonl
+from tests.support.logs import sealed
 from tests.support.sessions_of_a_home import log_of, write
 from tests.support.sweeps import proof
 
@@ -94,6 +96,32 @@ def test_a_resumed_session_pays_for_its_own_answers(home: Path, request_id: str 
     two = next(one.path for one in sessions_of_home() if one.id == "two")
     with Transcript(two) as transcript, figures_of(transcript.reader, EstimateCounter()) as figures:
         assert cost_of(figures, PriceList()).total.requests == 2
+
+
+@pytest.mark.parametrize("catalogue", [True, False], ids=["catalogue", "no catalogue"])
+@pytest.mark.parametrize("before", [None, 1], ids=["without usage", "with less usage"])
+@pytest.mark.parametrize("live", [True, False], ids=["live", "hidden"])
+def test_an_answer_is_billed_by_its_last_version(home: Path, before: int | None, live: bool, catalogue: bool) -> None:
+    """A source that was imported while it grew has the whole usage only in the version that came last."""
+    said = {"role": "assistant", "content": "yes", "metadata": {"message_id": "a1", "model": SONNET}}
+    said["metadata"] |= {"timestamp": "2026-10-01T10:00:02.000Z", "bill_id": "one answer"}
+    old = {**said, "metadata": {**said["metadata"], **({"usage": {"input_tokens": before}} if before else {})}}
+    new = {**said, "metadata": {**said["metadata"], "usage": {"input_tokens": 1000, "output_tokens": 20}}}
+    rewinds = [
+        {"_record": f"reset_{part}", "id": f"r{number}", "reason": "rewind", "upto": "q1", "count": 0, "live": 1}
+        | {"keep": [{"position": 0, "count": 1, "first": ["q1"], "last": ["q1"]}]}
+        for number in (1, 2)
+        for part in ("begin", "commit")
+    ]
+    asked = {"role": "user", "content": "hello", "metadata": {"message_id": "q1"}}
+    lines = [asked, old, *rewinds[:2], new, *([] if live else rewinds[2:])]
+    for name in ("one", "two"):
+        path = write(log_of(name))
+        path.write_bytes(b"".join(sealed([json.dumps(line, separators=(",", ":")).encode()[:-1] for line in lines])))
+    with switched_off() if not catalogue else nullcontext():
+        for _ in range(2):
+            total, _parts = told()
+            assert (total["requests"], total["input_tokens"], total["output_tokens"]) == (1, 1000, 20)
 
 
 def test_answers_with_one_id_of_a_gateway_are_two(home: Path) -> None:
