@@ -129,10 +129,10 @@ def first_message(draft: Draft) -> Iterator[Hold]:
 def peoples_words(draft: Draft) -> Iterator[Hold]:
     """Hold the messages of people, except the first and the newest message: other promises hold these two.
 
-    Together they may take `WORDS_SHARE` of the room, with the marker of a gap for each turn that has more than an
-    answer. First, from the newest on, short messages get room for all of their words, and each long message for its
-    shortest cut. What is left of the room shows long messages whole, from the newest on. Of the messages that do not
-    fit, long ones may be shortened at the first stage, and short ones may be left out.
+    Together they may take `WORDS_SHARE` of the room. First, from the newest on, short messages get room for all of
+    their words, and each long message for its shortest cut. What is left of the room shows long messages whole, from
+    the newest on. Of the messages that do not fit, long ones may be shortened at the first stage, and short ones
+    may be left out.
     """
     view = draft.view
     others = [position for position in reversed(view.people) if position not in (view.first_person, view.turn)]
@@ -141,14 +141,11 @@ def peoples_words(draft: Draft) -> Iterator[Hold]:
     long = [position for position in others if tokens[position] >= LEAST_SAVED + shortest_tokens]
     least_tokens = tokens | dict.fromkeys(long, shortest_tokens)
 
-    turns = [(start, end) for start, end in pairwise(view.people) if end > start + 1]
-    marked = {end for start, end in turns if view.answers.get(start) != start + 1}
     left = int(WORDS_SHARE * draft.room_tokens)
     shown = set[int]()
     for position in others:
-        cost = least_tokens[position] + draft.gap_tokens * (position in marked)
-        if cost <= left:
-            left -= cost
+        if least_tokens[position] <= left:
+            left -= least_tokens[position]
             shown.add(position)
     for position in others:
         more_tokens = tokens[position] - least_tokens[position]
@@ -372,9 +369,8 @@ PROMISES = (
     ),
     Promise(
         "people's words",
-        "Other messages of people stay whole up to 0.4 of the room, with the markers between them, the short ones "
-        "first, then the newest, and go with their answers; beyond that long ones are shortened, and then they go like "
-        "anything else.",
+        "Other messages of people stay whole up to 0.4 of the room, the short ones first, then the newest, and go with "
+        "their answers; beyond that long ones are shortened, and then they go like anything else.",
         peoples_words,
     ),
     Promise("recent", "The newest `protected_recent` of the target is touched after what is older.", recent_share),

@@ -136,9 +136,8 @@ def _show_longer(draft: Draft, position: int, result: Entry, room_tokens: int) -
 def merge_gaps(draft: Draft, forms: Forms) -> None:
     """Leave out groups between two gaps if the markers of all gaps would take too much room.
 
-    A stretch is all kept groups between two gaps. The smallest stretches are left out first, then those with the
-    answer of a turn, the oldest first. No stretch with a promise goes: what people wrote stays up to its share,
-    which includes the markers (`always_kept.peoples_words`).
+    A stretch is all kept groups between two gaps. The smallest stretches without a person's message are left out
+    first, then the stretches with people's messages and their answers, the oldest first.
     """
     stretches = _between_gaps(draft)
     room = max(int(SHARE * draft.target_tokens), min(LEAST_MARKERS, draft.target_tokens // 4))
@@ -148,12 +147,12 @@ def merge_gaps(draft: Draft, forms: Forms) -> None:
     leave = forms.leave
     sizes = draft.sizes
     said = {p for p in draft.view.said if p not in draft.fixed and not draft.view.groups[p].head.calls}
-    stay = {p for p, stage in enumerate(leave) if stage >= Stage.PEOPLE and p not in said} | {draft.view.first_person}
+    stay = {p for p, stage in enumerate(leave) if stage > Stage.PEOPLE and p not in said} | {draft.view.first_person}
     ranked = []
     for between in stretches:
         if stay.isdisjoint(between):
-            answers = max([leave[p] for p in between]) >= Stage.SECOND_ANSWERS
-            ranked.append((answers, between[0] if answers else sum([sizes[p] for p in between]), between))
+            human = max([leave[p] for p in between]) >= Stage.PEOPLE
+            ranked.append((human, between[0] if human else sum([sizes[p] for p in between]), between))
     for _, _, between in sorted(ranked)[: -(-excess // GAP_TOKENS)]:
         for position in between:
             draft.leave_out(position)

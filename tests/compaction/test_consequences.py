@@ -2,7 +2,7 @@
 
 import pytest
 
-from amplifier_module_context_persistent.compaction.always_kept import PROMISES, WORDS_SHARE
+from amplifier_module_context_persistent.compaction.always_kept import PROMISES
 from amplifier_module_context_persistent.compaction.choose import (
     LEAST_MARKERS,
     close_turn,
@@ -10,6 +10,7 @@ from amplifier_module_context_persistent.compaction.choose import (
     merge_gaps,
 )
 from amplifier_module_context_persistent.compaction.draft import GAP_TOKENS, Draft
+from amplifier_module_context_persistent.compaction.markers import SHARE
 from amplifier_module_context_persistent.compaction.planner import compact
 from amplifier_module_context_persistent.compaction.shorter_forms import Forms
 from amplifier_module_context_persistent.compaction.why_shown import why
@@ -38,9 +39,9 @@ def test_no_more_is_merged_than_is_needed(target: int, gone: int) -> None:
 
 @proof(quick=1)
 @pytest.mark.parametrize("target", [1_600, 4_000, 20_000, 60_000])
-def test_people_stay_while_they_and_their_markers_fit_into_their_share(target: int) -> None:
-    """However many markers that takes; of those that do not fit the oldest go, with their answers."""
-    most = max(int(WORDS_SHARE * target) // (2 + GAP_TOKENS), LEAST_MARKERS // GAP_TOKENS)
+def test_people_stay_while_the_markers_between_them_are_few(target: int) -> None:
+    """Up to so many tokens of markers none of their messages goes; beyond it the oldest go, with their answers."""
+    most = max(int(SHARE * target), min(LEAST_MARKERS, target // 4)) // GAP_TOKENS
     for turns, gone in ((most, False), (most + 20, True)):
         made = draft("u:9 " + "t:9 u:2 a:2 " * turns + "u:9", target)
         for position in range(1, 3 * turns, 3):
