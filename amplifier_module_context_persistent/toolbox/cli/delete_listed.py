@@ -25,10 +25,11 @@ from ..transfer.delete_sessions import Deletion, delete_session, plan_deletion
 from ..transfer.erased_session_names import name_of_id, names_in, names_of_log_alone
 from ..transfer.erasure_list import lift, note_erasure
 from ..transfer.erasure_record import SESSION, Erasure, erasure_of
+from ..transfer.own_host_files import own_files
 from ..transfer.plain_copies import remove_abandoned_copies
 from ..transfer.purge_session import remove_left
 from ..transfer.undone_erasures import salts_of_purges
-from ..transfer.write_host_files import HOSTS_NAMES, own_files
+from ..transfer.write_host_files import HOSTS_NAMES
 from .confirm import ask, check_can_ask
 from .erasing import extent, what_follows
 from .error_messages import reason_beside, unusable

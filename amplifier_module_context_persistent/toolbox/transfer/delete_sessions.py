@@ -34,7 +34,8 @@ from ..maintenance.note_beside_log import DELETING, WrittenFiles
 from .find_host_copies import backups, hosts_files
 from .metadata_lock import lock_path, metadata_lock
 from .other_names import catalogue_files, with_other_names
-from .write_host_files import HOSTS_NAMES, is_hosts_log, own_files
+from .own_host_files import own_files
+from .write_host_files import HOSTS_NAMES, is_hosts_log
 
 _OPEN = "the session is open; close it first"
 

@@ -44,13 +44,12 @@ from .erasure_list import lift, note_erasure
 from .erasure_record import MESSAGES, TEXT, Erasure, erasure_of
 from .find_host_copies import backups, host_copies, named_in, told_matches
 from .other_names import catalogue_files, with_other_names
+from .own_host_files import changed_since, own_files
 from .write_host_files import (
     HOSTS_NAMES,
     NAME_KEYS,
     TRANSCRIPT_NAME,
-    changed_since,
     is_hosts_log,
-    own_files,
     read_metadata,
     update_host_files,
     with_texts_replaced,

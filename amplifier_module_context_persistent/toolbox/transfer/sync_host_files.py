@@ -16,12 +16,12 @@ from ...errors import LogFailedError
 from ..maintenance.note_beside_log import MAKING, SYNCING, WrittenFiles
 from .append_to_copy import SyncError
 from .archive_session import is_archived_session
+from .own_host_files import own_transcript
 from .write_host_files import (
     clear_up,
     has_own_metadata_only,
     is_hosts_log,
     is_unfinished,
-    own_transcript,
     read_metadata,
     update_host_files,
     write_host_files,

@@ -6,7 +6,8 @@ that bundle. A running session's files are never written here: older hosts read,
 `metadata.json` is changed under the lock of newer hosts.
 
 A note beside the log (`toolbox/maintenance/note_beside_log.py`) lists the files that we wrote, with their contents. So
-these files are known as ours after a crash; a file that the host has changed since belongs to the host. "In step" means
+these files are known as ours after a crash; a file that the host has changed since belongs to the host
+(`own_host_files.py`). "In step" means
 that the files have the same content as the log.
 
 The host counts a turn for every message of the role `user`, reminders and hooks' messages included; we count only a
@@ -51,23 +52,6 @@ _HOSTS_PROJECTS = (".amplifier", "projects")
 """The directories below a home that contain the projects; a session is in `PROJECT/sessions/ID` below them."""
 BACKUP_MARK = ".bak-context-persistent-"
 """Part of the name of each backup copy that a rewind makes of a host's file."""
-_OWN_KEYS = frozenset(
-    [
-        "session_id",
-        "parent_id",
-        "forked_from_turn",
-        "forked_at",
-        "created",
-        "turn_count",
-        "bundle",
-        "model",
-        "working_dir",
-        "name",
-        "description",
-        "name_source",
-    ]
-)
-"""The fields that an import or a fork writes to `metadata.json`; the host adds other fields."""
 _TEXT_KEYS = ("name", "description", "working_dir")
 """The fields of `metadata.json` in which a purge replaces a text."""
 NAME_KEYS = ("name", "description", "name_source")
@@ -380,73 +364,6 @@ def _name_fields(known: Mapping[str, Any], title: str, *, is_fork: bool) -> dict
         if isinstance(text, str):
             fields[key] = text
     return fields
-
-
-def own_transcript(log: str | Path) -> Path | None:
-    """Return the `transcript.jsonl` that an import or a fork wrote beside a log, or None if the host has changed it.
-
-    Also returns None if there is no such file. An earlier version of this package left no note of what it wrote: then
-    the file is ours if the log of an import or a fork contains each of its lines.
-
-    Raises:
-        LogUnreadableError: the log cannot be read.
-        OSError: the file cannot be read.
-    """
-    target = Path(log).parent / TRANSCRIPT_NAME
-    if not is_hosts_log(log) or not target.is_file() or target.is_symlink():
-        return None
-    note = WrittenFiles.beside(log)
-    if note.is_noted(TRANSCRIPT_NAME):
-        return target if note.owns(TRANSCRIPT_NAME) else None
-    with Transcript(log) as transcript:
-        if not transcript.header.keys() & {"imported_from", "forked_from"}:
-            return None
-        reader = transcript.reader
-        known = {_hash_of(line) for line in transcript_lines(reader, range(len(reader.index)))}
-    with target.open("rb") as lines:
-        return target if all(_hash_of(line) in known for line in lines) else None
-
-
-def _hash_of(line: bytes) -> int:
-    """Return a hash of a line's JSON value, which does not depend on the spelling; if it is not JSON, of its bytes."""
-    try:
-        return hash(json.dumps(json.loads(line)))
-    except ValueError:
-        return hash(line)
-
-
-def own_files(log: str | Path) -> list[Path]:
-    """Return the files that an import or a fork wrote for the host beside a log and that the host has not changed.
-
-    Raises:
-        LogUnreadableError: the log cannot be read.
-        OSError: a file cannot be read.
-    """
-    if not is_hosts_log(log):
-        return []
-    note, directory = WrittenFiles.beside(log), Path(log).parent
-    if note.contents:
-        if os.path.lexists(directory / TRANSCRIPT_NAME) and not note.owns(TRANSCRIPT_NAME):
-            return []  # the host continued the session, and finds it by its metadata
-        return [directory / name for name in HOSTS_NAMES if note.owns(name)]
-    transcript = own_transcript(log)
-    if transcript is None:
-        return []
-    metadata = directory / METADATA_NAME
-    return [transcript, metadata] if read_metadata(directory).keys() <= _OWN_KEYS else [transcript]
-
-
-def changed_since(log: str | Path) -> list[Path]:
-    """Return the files that we wrote for the host beside a log and that the host has changed since.
-
-    Raises:
-        OSError: a file cannot be read.
-    """
-    if not is_hosts_log(log):
-        return []
-    note, directory = WrittenFiles.beside(log), Path(log).parent
-    names = [name for name in note.contents if (directory / name).is_file() and not note.owns(name)]
-    return [directory / name for name in names]
 
 
 def clear_up(log: str | Path) -> None:
