@@ -345,13 +345,13 @@ class Server:
         )
         connection.deadline = deadline
         connection.add_notice_handler(connection.heed)
-        if connection.info.encoding != "utf-8":  # the location gives another, or a pooler does not pass ours on
-            connection.execute("SET client_encoding TO 'UTF8'")
         return connection  # type: ignore[no-any-return]  # its class is made at run time
 
     def _check(self, psycopg: Any, connection: psycopg.Connection[Any]) -> None:
         schema = self.location.schema
         shown = self.location.shown
+        if connection.info.encoding != "utf-8":  # the location gives another, or a pooler does not pass ours on
+            connection.execute("SET client_encoding TO 'UTF8'")
         if self.location.prepares:
             connection.execute(_OWN_SEARCH_PATH, [connection.info.backend_pid])
         question = f"""
