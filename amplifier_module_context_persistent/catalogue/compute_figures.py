@@ -106,7 +106,7 @@ class RecordPass:
         self._own: dict[str, list[Request]] = {}
         """The requests of each assistant message according to its own usage, by its id."""
         self.rewritten: set[str] = set()
-        """The ids of assistant messages that the log has several times."""
+        """The ids of assistant messages of which the log has more than one version."""
         self._plan_ids: set[str] = set()
         self._tokens: dict[tuple[str, str], int] = {}
         """Tokens of the last view that others may continue, by plan and head text."""

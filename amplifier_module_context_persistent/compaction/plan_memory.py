@@ -66,7 +66,7 @@ class PlanMemory:
         """The facts about groups, by the id of the group's first message."""
 
     def facts_of(self, groups: Sequence[Group]) -> list[GroupFacts]:
-        """Return the facts about each group of a view. Facts about unchanged groups are not found anew."""
+        """Return the facts about each group of a view. For unchanged groups these are the facts of the last plan."""
         known = self._groups
         found = list[GroupFacts]()
         for group in groups:

@@ -119,7 +119,7 @@ class ArchivedBytes:
         return f"{where}, with lines {frame.line + 1:,} to {frame.line + frame.lines:,} of the log"
 
     def first_damage(self) -> str:
-        """Return the first damage of frames that was found so far, with its place; "" if there is none."""
+        """Return the place of the first damaged frame found so far, and what is wrong there; "" if none was found."""
         for number, why in self.damaged.items():
             return f"{self.place_of(number)}: {why}"
         return ""

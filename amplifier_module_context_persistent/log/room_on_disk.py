@@ -1,4 +1,4 @@
-"""The room on a disk: compared before a large file is written, and named in the error if it is too small.
+"""Check before a large file is written that the disk has room for it. If not, the error says needed and free bytes.
 
 A disk that fills up would make the appends of other sessions fail. So nothing is begun that cannot fit.
 """

@@ -75,7 +75,7 @@ def _of_no_log(schema: str, layout: Layout) -> str:
 
 @contextmanager
 def _seeing_all(connection: Connection) -> Iterator[None]:
-    """Run the block in a transaction whose statements are refused if row-level security would hide rows from them."""
+    """Run the block in a transaction. The server refuses a statement there if row-level security would hide rows."""
     with connection.transaction():
         connection.execute(b"select pg_catalog.set_config('row_security', 'off', true)")
         yield

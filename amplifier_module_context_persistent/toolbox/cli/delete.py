@@ -126,7 +126,7 @@ def _named_by(names: Sequence[str]) -> tuple[list[tuple[str, list[str]]], list[s
 
 
 def _day_of_deletion(name: str) -> str:
-    """Return the day on which a session that is not here any more was deleted; "" if it is here, or is not known.
+    """Return the day on which a session was deleted; "" if it is still here, or if no deletion of it is noted.
 
     Args:
         name: what a person gave: the session's whole id, or the path of its log or directory.

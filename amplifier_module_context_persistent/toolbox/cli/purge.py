@@ -328,7 +328,7 @@ def _say_copies(planned: Sequence[SessionPurge], what: Purge, report: PurgeRepor
 
 
 def _holds_nothing(log: str, what: Purge) -> bool:
-    """Return whether a log holds nothing that a purge would remove; False if it cannot be read."""
+    """Return whether a purge would remove nothing from a log; False if the log cannot be read."""
     try:
         return plan_session_purge(log, what).is_nothing
     except (OSError, ContextPersistentError, ValueError):

@@ -32,5 +32,5 @@ def with_other_names(going: Iterable[str]) -> list[str]:
 
 
 def catalogue_files(log: str) -> list[str]:
-    """Return the paths of the files with texts of a log's project that every deletion and purge removes."""
+    """Return the catalogue files of a log's project. They contain texts, and every deletion and purge removes them."""
     return [] if stored_name(log) is not None else [os.fspath(catalogue_of(log)), *old_files(log)]

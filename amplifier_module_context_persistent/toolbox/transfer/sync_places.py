@@ -31,7 +31,7 @@ class SyncedPlace:
     """The day of the last sync, in ISO 8601; empty if an earlier version noted the place."""
 
     def __str__(self) -> str:
-        """Return the place for a person, with the day of the last sync, and whether a directory is missing now."""
+        """Return a text for a person: the place, the day of its last sync, and whether its directory is missing now."""
         known = [f"last synced {self.day}"] if self.day else []
         if self.is_missing:
             known.append("not there now")
