@@ -9,7 +9,8 @@ Rules of this package:
 Where things are done:
 - text is counted: `counter`, with `vocabularies` if they are there, else by `estimate` (its tables come from
   `benchmarks/fit_tokens.py`); images and documents: `media`;
-- a provider's report is read: `usage`; a session learns from it: `meter`; what it learns, as numbers: `calibration`;
+- a provider's report is read: `usage`; a session learns from it, unless it is implausible: `meter` (`PLAUSIBLE`); what
+  it learns, as numbers: `calibration`;
 - a view was too long for a model: `refused_as_too_long`; above which size a request costs more: `tariff_steps`;
 - a model's name, written by routers and hosts in many ways: `model_names`.
 """

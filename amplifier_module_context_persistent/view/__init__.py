@@ -10,7 +10,8 @@ Rules of this package:
 Where things are done:
 - one stored message, classified and counted: `entry`; the decision what views show: `plan`; it is stored in a log
   and found there: `stored_plan`; how long a provider's prompt cache lives: `cache_life`; where a turn begins: `turns`;
-- matching calls and results: `tool_groups`; stand-ins for missing results: `missing_results`;
+- matching calls and results: `tool_groups`; a call without a result gets a stand-in: its text by `missing_results`, its
+  place behind the call by `arrangement`;
 - which reasoning is shown: `recipients` decides by the reader, `bound_reasoning` by the messages before it;
 - what providers refuse within a message: `wire_rules`; the rules that a log began with: `rules_of_log`;
 - order and tokens, and the line `[continued]` after an answer: `arrangement`; the messages: `render`; a record of them,

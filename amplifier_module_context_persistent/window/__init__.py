@@ -10,7 +10,8 @@ Here the pure half (`view`, `compaction`) meets the durable half (`log`). Rules 
 Where things are done:
 - the request and the result: `request`; one pass that answers a request: `window`;
 - when a plan is due: `when_to_plan`, `replan_throttle`, `prompt_cache`; whether it frees enough: `plan_gain`;
-- making and following a plan: `window_plans`;
+- making and following a plan: `window_plans`; a view that has become small grows back: noticed by `when_to_plan`
+  (`is_small`), the plan of the whole history made and judged by `window_plans`;
 - the entries that a plan keeps, and a plan of the log or of another process is followed: `kept_entries` (`take_in`);
   the first entries of a long log without a plan: `entries_without_plan`;
 - the entries in order, for one reader: `view_arranger`;

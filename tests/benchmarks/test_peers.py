@@ -71,8 +71,8 @@ def test_lost_and_doubled_messages_are_counted(tmp_path: Path, monkeypatch: pyte
     """Of those that were acknowledged: what is not there, and what is there twice."""
 
     def texts(python: str, name: str, directory: str) -> tuple[list[str], bool]:
-        lines = Path(directory, "bare.jsonl").read_bytes().splitlines()
-        given = [json.loads(line)["content"] for line in lines]
+        *whole, _torn = Path(directory, "bare.jsonl").read_bytes().split(b"\n")
+        given = [json.loads(line)["content"] for line in whole]
         return [*given[2:], given[-3]], False
 
     monkeypatch.setattr(faults, "read_texts", texts)

@@ -11,7 +11,8 @@ Where things are done:
 - which session: `session_argument`, picked from a list by `pick_session`; which sessions: `filter_options`; which turns
   or messages: `ranges`; after Tab: `completion`; from a replica: `read_from_replica`;
 - what erasing commands share: `erasing`; the question before it: `confirm`; whole sessions: `delete_listed`;
-- errors: `error_messages`, wrong options and commands: `usage_errors`;
+- how a command ends: `main`, also by Ctrl-C or a closed pipe (`_ending`); the numbers: `exit_codes`; errors:
+  `error_messages`, wrong options and commands: `usage_errors`;
 - printing: `terminal`, tables and money by `tables` and `amounts`, messages by `message_printer`, matches by
   `match_printer`; progress: `progress`; long output: `pager`.
 """

@@ -20,7 +20,8 @@ Where things are done:
   would undo), in imports `import_erasures`, in syncs `sync_erasures`;
 - new records of an original are appended to its copy: `append_to_copy`; comparing two copies: `compare_logs`; a
   damaged log is not carried: `damaged_log`; an archived log is copied as its file: `copy_in_form`;
-- a sync: `sync_sides`, `sync_sessions`; a backup: `backup_sessions`, `restore_sessions`;
+- a sync: `sync_sides`, `sync_sessions`; both histories of a session that parted (`--keep both`): `sync_sessions`, the
+  fork by `fork_whole`; a backup: `backup_sessions`, `restore_sessions`;
 - a sealed file: `sealing`, `seal_log`; its plain copy while it is read: `plain_copies`;
 - a turn hidden from outside: `hide_turn`;
 - files beside a log that we write for the host: `write_host_files`, those that are still ours: `own_host_files`, their
