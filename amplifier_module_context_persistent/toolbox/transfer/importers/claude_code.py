@@ -7,7 +7,7 @@ Entries form a tree by `parentUuid`. Each content block of an answer is a record
 branch begins only if two messages of a person answer the same message. A compaction is a `system` entry, then a user
 message with `isCompactSummary`; `/clear` is a user message with this command. Sub-agents are in files of their own or,
 marked `isSidechain`, in the session's file. If neither exists, `progress` entries have their prompts, calls and
-results.
+results. A resumed session or a `/branch` may begin with copies of the messages of the session that it continues.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from .account import Account
 from .anthropic import user_messages
 from .branches import NO_PARENT, Branch, TreeBranch, branches, split_tree
 from .claude_code_entries import NOT_A_PERSON, AsEntry, ClaudeEntry, ClaudeFile, queued_prompt, read_file
-from .claude_code_files import agent_facts, agent_files, agent_in_name
+from .claude_code_files import agent_facts, agent_files, agent_in_name, has_session_beside, session_in_name
 from .events import ClearMark, CompactionEvent, Event, KeptEntry, MessageRead, SessionStart
 from .fields import Message, assistant, mapping, metadata, session_name, text
 from .provider_messages import answer_parts
@@ -52,11 +52,14 @@ def read(source: Source, account: Account, as_entry: AsEntry | None = None) -> I
     def agents_of(session_id: str) -> frozenset[str]:
         return frozenset(agent_in_name(path) for path in agent_files(source.path, session_id))
 
-    file = ClaudeFile(source.aside, lambda agent, session_id: agent in agents_of(session_id))
+    name = session_in_name(source.path)
+    file = ClaudeFile(source.aside, lambda agent, session_id: agent in agents_of(session_id), name)
     read_file(source, account, file, as_entry)
     by_agent: dict[str, list[ClaudeEntry]] = {}
     for entry in file.entries:
         by_agent.setdefault(entry.agent, []).append(entry)
+    if has_session_beside(source.path, file.session_id):
+        file.go_on_as(name)
     main = ""  # the session itself; in a sub-agent's file, the first sub-agent
     if by_agent and "" not in by_agent:
         main = next(iter(by_agent))
@@ -87,13 +90,18 @@ def _with_branches(
         entry.position = position
     parents = [entry.above.position if entry.above is not None else NO_PARENT for entry in own]
     live, left = split_tree(parents, lambda position: own[position].is_person)
+    origin = file.origin
     if agent:
         facts = {**file.facts, **agent_facts(path)}
-        yield SessionStart("subagent", session_name(agent), facts, "", parent_source_id=file.session_id)
+        start = SessionStart("subagent", session_name(agent), facts, "", parent_source_id=file.session_id)
     else:
+        if origin.session:
+            file.facts["forked_from_session"] = origin.session
         part = file.exported
-        yield SessionStart("session", "", file.facts, file.session_id, "", "", part.session_id, part.last_line)
-    yield from messages_of(file, [own[position] for position in live])
+        start = SessionStart("session", "", file.facts, file.session_id, "", "", part.session_id, part.last_line)
+    yield start
+    events = messages_of(file, [own[position] for position in live])
+    yield from _noting_copies(events, start, origin.last_line) if origin.last_line else events
 
     def made(branch: TreeBranch) -> Branch:
         first = own[branch.own[0]]
@@ -105,6 +113,14 @@ def _with_branches(
         )
 
     yield from branches(map(made, left), account, file.facts, file.session_id)
+
+
+def _noting_copies(events: Iterator[Event], start: SessionStart, last_line: int) -> Iterator[Event]:
+    """Yield events, and note the last message up to a line: it was copied from the session that this one continues."""
+    for event in events:
+        if isinstance(event, MessageRead) and event.line <= last_line:
+            start.forked_from = event.message["metadata"]["message_id"]
+        yield event
 
 
 _SYNTHETIC = "<synthetic>"

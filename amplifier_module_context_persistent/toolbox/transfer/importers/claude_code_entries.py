@@ -3,6 +3,11 @@
 An entry is the JSON object of a line. Entries form a tree; the live path is the branch that the session continued on.
 Each line is read once. Memory keeps only the links between entries. Their content is put aside in a temporary file
 until the live path is known.
+
+A session's id is the name of its file. A resumed session or a branch may begin with copies of entries of the session
+that it continues: under that session's id, or with a `forkedFrom` that names it. Some versions went on under the older
+id in the new file (github.com/anthropics/claude-code/issues/8614). Then the id in the entries counts, unless that
+session has a file of its own beside this one.
 """
 
 from __future__ import annotations
@@ -11,7 +16,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from sys import intern
-from typing import Any
+from typing import Any, NamedTuple
 
 from ....forms.anthropic import usage
 from ....forms.anthropic_in_files import answered_calls
@@ -107,6 +112,16 @@ class ClaudeEntry:
         return [one for one in (self, *(self.more or ())) if not one.is_replaced]
 
 
+class Origin(NamedTuple):
+    """The session that a file's session continues, and the line of the last message that was copied from it."""
+
+    session: str
+    last_line: int
+
+
+NO_ORIGIN = Origin("", 0)
+
+
 @dataclass(slots=True)
 class ClaudeFile:
     """The contents of one file.
@@ -114,10 +129,12 @@ class ClaudeFile:
     Args:
         aside: stores the content of entries until all are known.
         has_file: returns whether a sub-agent of a session has a file of its own beside this file.
+        name: the name of the file, without its ending.
     """
 
     aside: SpooledValues
     has_file: Callable[[str, str], bool] = lambda _agent, _session: False
+    name: str = ""
     entries: list[ClaudeEntry] = field(default_factory=list)
     """The entries that become messages or are kept, in order. Of an answer, only its first record is here."""
     by_uuid: dict[str, ClaudeEntry] = field(default_factory=dict)
@@ -131,12 +148,32 @@ class ClaudeFile:
     title_rank: int = -1
     """The rank of the title in `facts`; -1 if there is none."""
     session_id: str = ""
+    """The id of the first entry or, as soon as an entry has it, the name of the file."""
+    forked: Origin = NO_ORIGIN
+    """The session that copied messages name in `forkedFrom`."""
+    resumed: Origin = NO_ORIGIN
+    """The session whose id the first messages have, if it is not the name of the file."""
+    has_own: bool = False
+    """Whether a message was read that was not copied."""
     agent_id: str = ""
     compaction: dict[str, Any] = field(default_factory=dict)
     """The content of the last `compact_boundary`."""
     silent: ClaudeEntry | None = None
     """The last entry of the kind `silent`."""
     exported: ExportedPart = field(default_factory=ExportedPart)
+
+    @property
+    def origin(self) -> Origin:
+        """The session that this one continues; `NO_ORIGIN` if it began in this file."""
+        if self.forked.session:
+            return self.forked
+        return self.resumed if self.session_id == self.name else NO_ORIGIN
+
+    def go_on_as(self, name: str) -> None:
+        """Give the session the name of its file: all its entries have the id of another session, which it continues."""
+        if self.origin == NO_ORIGIN:
+            self.forked = Origin(self.session_id, 0)
+        self.session_id = name
 
     def value(self, entry: ClaudeEntry) -> dict[str, Any]:
         """Return the content of an entry: for a message only the keys in `_OF_MESSAGES`.
@@ -248,6 +285,22 @@ def _take(file: ClaudeFile, at: SourceObject, kind: str, account: Account) -> No
     read.exported_id = file.exported.note(at.number, entry)
     _add(file, read, entry)
     _check_is_one(file, read)
+    if read.speaks and not (file.has_own or read.agent):
+        _note_origin(file, read, entry)
+
+
+def _note_origin(file: ClaudeFile, read: ClaudeEntry, entry: dict[str, Any]) -> None:
+    """Note whether a message was copied from the session that this one continues.
+
+    Copies come before all messages of the session itself.
+    """
+    forked_from = id_text(mapping(entry.get("forkedFrom")).get("sessionId"))
+    if forked_from:
+        file.forked = Origin(forked_from, read.line)
+    elif read.session and read.session != file.name:
+        file.resumed = Origin(read.session, read.line)
+    else:
+        file.has_own = True
 
 
 def _has_content(content: Any) -> bool:
@@ -401,7 +454,9 @@ _FACTS = (("cwd", "cwd"), ("git_branch", "gitBranch"), ("version", "version"), (
 
 
 def _note_facts(file: ClaudeFile, entry: dict[str, Any], kind: str) -> None:
-    file.session_id = file.session_id or id_text(entry.get("sessionId"))
+    session = id_text(entry.get("sessionId"))
+    if not file.session_id or session == file.name:
+        file.session_id = session
     for key, theirs in _FACTS:
         if key not in file.facts and theirs in entry and (found := text(entry[theirs])):
             file.facts[key] = found

@@ -23,13 +23,22 @@ from .fields import items, mapping, text
 from .lines import parse_json
 from .source_file import Source
 
-__all__ = ["agent_facts", "agent_files", "agent_in_name", "session_of", "with_whole_outputs"]
+__all__ = [
+    "agent_facts",
+    "agent_files",
+    "agent_in_name",
+    "has_session_beside",
+    "session_in_name",
+    "session_of",
+    "with_whole_outputs",
+]
 
 MOST_OUTPUT_BYTES = 32 << 20
 _MOST_META_BYTES = 64 << 10
 _AGENT_FILE = re.compile(r"agent-[\w.-]+\.jsonl")
 _PERSISTED = re.compile(r"\s*<persisted-output>.*?saved to: *(?P<path>[^\n]+)", re.DOTALL)
 _MOST_RUNS = 1_000
+_SESSION_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _READ_ONLY = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 
 
@@ -68,6 +77,21 @@ def _agent_files_in(directory: str) -> list[str]:
 def agent_in_name(path: str) -> str:
     """Return the id of the sub-agent in a file's name."""
     return os.path.basename(path).removeprefix("agent-").removesuffix(".jsonl")
+
+
+def session_in_name(path: str) -> str:
+    """Return the id of the session in a file's name."""
+    return os.path.basename(path).partition(".jsonl")[0]
+
+
+def has_session_beside(path: str, session_id: str) -> bool:
+    """Return whether a session has a file of its own beside a file that is named after another session."""
+    directory, name = os.path.split(path)
+    is_file_name = session_id not in ("", ".", "..") and os.path.basename(session_id) == session_id
+    own_file = f"{session_id}.jsonl"
+    if not is_file_name or own_file == name or not _SESSION_ID.fullmatch(session_in_name(path)):
+        return False
+    return os.path.isfile(os.path.join(directory, own_file))
 
 
 def session_of(path: str) -> str:
@@ -126,8 +150,7 @@ def _persisted_path(block: Any) -> str:
 
 def _session_directory(path: str) -> str:
     """Return the directory with a session's further files, beside its own file."""
-    directory, name = os.path.split(path)
-    return os.path.join(directory, name.partition(".jsonl")[0])
+    return os.path.join(os.path.dirname(path), session_in_name(path))
 
 
 def _session_directories(path: str) -> list[str]:

@@ -29,7 +29,8 @@ class SessionStart:
     parent_source_id: str = ""
     """The id of the parent session in the source, for a sub-agent that is imported without its parent; else empty."""
     forked_from: str = ""
-    """The id of the last message that a branch has in common with its session; empty if this is not a branch."""
+    """The id of the last message that a branch has in common with its session, or that a session copied from the one
+    that it continues; else empty."""
     exported_from: str = ""
     """The id of the session that the file was exported from; empty if it was not exported by this package."""
     exported_lines: int = 0
