@@ -120,7 +120,11 @@ _NOT_ERRORS = {
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public name when it is used: a command needs few of them, and none of the host's packages."""
+    """Import a public name at its first use. A command needs few of these names, and none of the host's packages.
+
+    Raises:
+        AttributeError: the package has no such name.
+    """
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
@@ -135,7 +139,7 @@ def __dir__() -> list[str]:
 
 
 async def on_session_ready(coordinator: Any) -> None:
-    """Load the exact tokenizer in the background once all modules are mounted, so that no message waits for it.
+    """Start to load the exact tokenizer in the background once all modules are mounted, so that no message waits.
 
     Args:
         coordinator: the session's coordinator.
@@ -147,7 +151,7 @@ async def on_session_ready(coordinator: Any) -> None:
 
 
 async def mount(coordinator: Any, config: Mapping[str, Any] | None = None) -> Callable[[], Awaitable[None]]:
-    """Mount the persistent context manager; creates, locks and writes nothing until it is used.
+    """Mount the persistent context manager. It creates, locks and writes nothing before its first use.
 
     Args:
         coordinator: the session's coordinator.

@@ -19,20 +19,21 @@ _URL = re.compile(
     r"[a-z][a-z0-9+.-]*://(?:[^@/]*@)?(?P<host>[^/:?#]+|\[[^]]*\])(?::\d*)?/(?P<path>[^?#]+)", re.IGNORECASE
 )
 _SCP = re.compile(r"(?:[^@/:]*@)?(?P<host>[^/:@]{2,}):(?P<path>[^/].*)")
-"""As in `git@host:owner/name`; one letter before the colon is a drive."""
+"""Matches `git@host:owner/name`. A single letter before the colon is a drive of Windows and does not match."""
 _SECTION = re.compile(r"\[\s*remote\s+\"(?P<name>[^\"]*)\"\s*\]", re.IGNORECASE)
 _VALUE = re.compile(r"url\s*=\s*(?P<url>.+)", re.IGNORECASE)
 _MOST_BYTES = 1 << 20  # of a configuration, and of a header
 
 
 def remote_of(directory: str | Path) -> str:
-    """Name what a directory holds: the remote repository of its checkout, and where in it the directory is.
+    """Return the name of a directory's remote repository, with the directory's place in it.
 
-    `github.com/owner/name`, and `github.com/owner/name//docs` for a directory in it, however the URL is written and
-    without the user, the password and the port in it. It is that of `origin`, else of the first remote that has one.
+    The name is `github.com/owner/name`, or `github.com/owner/name//docs` for a directory below the checkout's root. It
+    does not depend on how the URL is written, and has no user, password or port. The remote is `origin`, or the first
+    remote with a URL.
 
     Returns:
-        The name; empty where there is no checkout, its remote is a directory, or it cannot be read.
+        The name; "" if the directory is in no checkout, its remote is a directory, or the checkout cannot be read.
     """
     try:
         place = Path(directory).resolve()
@@ -65,7 +66,7 @@ def _remote_in(git: Path) -> str:
 
 
 def _name_of(url: str) -> str:
-    """The host and the path of a URL; empty where it is a directory of this machine."""
+    """Return the host and the path of a URL; "" if the URL is a directory of this machine."""
     found = _URL.fullmatch(url) or (None if "://" in url else _SCP.fullmatch(url))
     if found is None or os.sep == url[:1]:
         return ""
@@ -74,7 +75,7 @@ def _name_of(url: str) -> str:
 
 
 def noted_remote(path: str | Path) -> str:
-    """The remote repository that a log's first record names; empty where it names none or cannot be read."""
+    """Return the remote repository that a log's first record names; "" if it names none or cannot be read."""
     try:
         line = first_line(path, _MOST_BYTES)
         remote = json.loads(line).get(REMOTE) if REMOTE.encode() in line else None

@@ -15,7 +15,7 @@ def utc_now() -> str:
 
 @lru_cache(maxsize=2)
 def _to_the_second(seconds: int) -> str:
-    """The same without the milliseconds; kept, since each append asks, and writing it takes a fiftieth of an append."""
+    """Return a time as text without its milliseconds. The last text is cached, because each append needs the time."""
     return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds))
 
 
@@ -31,7 +31,7 @@ def new_id() -> str:
 
 _ID_COUNT = 32
 _new_ids: list[str] = []
-"""Ids that were made together: the system takes as long for the random bytes of one as for those of all."""
+"""Ids that were made in advance. The system takes as long for the random bytes of one id as for those of many."""
 
 if hasattr(os, "register_at_fork"):  # else a child would give the ids that its parent gives
     os.register_at_fork(after_in_child=_new_ids.clear)

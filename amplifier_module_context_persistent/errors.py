@@ -16,31 +16,31 @@ _NAMED_PINS = 5
 
 
 class ContextPersistentError(Exception):
-    """Base class of everything that this package raises on purpose."""
+    """The base class of all exceptions that this package raises on purpose."""
 
 
 class RecordError(ContextPersistentError, ValueError):
-    """A message cannot be stored as it is; nothing was stored."""
+    """Raised if a message cannot be stored in its form; nothing was stored."""
 
 
 class ConfigError(ContextPersistentError, ValueError):
-    """A configuration value is wrong; the message names key, value and what is allowed."""
+    """Raised if a configuration value is wrong. The message names the key, the value and the allowed values."""
 
 
 class PurgeError(ContextPersistentError, ValueError):
-    """This log cannot be purged in the way that was asked for; nothing was changed."""
+    """Raised if a log cannot be purged in the wanted way; nothing was changed."""
 
 
 class DependencyError(ContextPersistentError, ImportError):
-    """A package that a session or a function needs is not installed; the error names the command that installs it."""
+    """Raised if a needed package is not installed. The message names the command that installs it."""
 
 
 class DeleteError(ContextPersistentError, ValueError):
-    """This log cannot be deleted now; nothing was changed."""
+    """Raised if a log cannot be deleted now; nothing was changed."""
 
 
 class ArchiveError(ContextPersistentError, ValueError):
-    """This log cannot be archived, or brought back, now; nothing was changed."""
+    """Raised if a log cannot be archived, or brought back, now; nothing was changed."""
 
 
 class MemoryFilesError(ContextPersistentError, ValueError, RuntimeError):
@@ -48,10 +48,10 @@ class MemoryFilesError(ContextPersistentError, ValueError, RuntimeError):
 
 
 class FloorError(ContextPersistentError):
-    """A request cannot be made to fit: what may not be compacted is larger than the budget.
+    """Raised if a view cannot be made to fit, because the parts that must not be compacted exceed the budget.
 
-    `fixed` says by what: tokens by name. `pins` are the pinned messages among it, with the tokens that each holds.
-    `tried` are the messages and the tokens of the view, where a plan was tried for it just now.
+    `fixed` has the tokens of these parts, by the name of the part. `pins` are the pinned messages, each with its
+    tokens. `tried` has the messages and the tokens of the view if a plan was tried for this view before; else None.
     """
 
     tried: tuple[int, int] | None = None
@@ -84,11 +84,11 @@ class RetentionError(ContextPersistentError, ValueError):
 
 
 class PinError(ContextPersistentError, ValueError):
-    """A message cannot be pinned, or its turn cannot be hidden: the error says why, and what can be."""
+    """Raised if a message cannot be pinned, or a turn cannot be hidden. The message says why, and what is possible."""
 
 
 class PlaceError(ContextPersistentError, ValueError):
-    """The history has no such place."""
+    """Raised if a history has no turn or message of the given number or id."""
 
 
 class SummaryError(ContextPersistentError):
@@ -96,11 +96,11 @@ class SummaryError(ContextPersistentError):
 
 
 class NativeError(ContextPersistentError):
-    """A provider did not compact a view; the message says why, and repeats nothing of it."""
+    """Raised if a provider did not compact a view. The message has the reason, without content of the view."""
 
 
 class RecallError(ContextPersistentError, ValueError):
-    """`recall` cannot answer: the message says why, and what can be asked instead."""
+    """Raised if `recall` cannot answer. The message has the reason, and says what can be asked instead."""
 
 
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
@@ -131,23 +131,26 @@ class LogCreateError(LogError):
 
 
 class LogFailedError(LogError):
-    """A sync or a cut-back failed: what is on disk is unknown, so appends fail until the log is reopened."""
+    """Raised if a sync or a cut-back failed, so that it is unknown what is on the disk.
+
+    Appends fail until the log is closed and opened again.
+    """
 
 
 class LogVersionError(LogError):
-    """A later version of this package wrote the log: it is read, and never appended to."""
+    """Raised if a later version of this package wrote the log. Such a log is only read."""
 
 
 class LogUnreadableError(LogError):
-    """A log exists and cannot be read. It is not taken for an empty one."""
+    """Raised if a log exists and cannot be read. Such a log is never taken for an empty one."""
 
 
 class NotALogError(LogUnreadableError):
-    """A file is there and can be read, and no line of it is a record: it is no log."""
+    """Raised if a file can be read, but no line of the file is a record, so that it is not a log."""
 
 
 class DamagedArchiveError(LogUnreadableError):
-    """A log is archived, and its archive is so damaged that no record of it can be read."""
+    """Raised if a log is archived, and no record can be read because the archive is damaged."""
 
 
 class ReplaceError(LogError):

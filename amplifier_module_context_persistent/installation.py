@@ -22,12 +22,12 @@ from importlib.util import find_spec
 from .errors import DependencyError
 
 _LATER = ("filelock", "tiktoken")
-"""Packages that a session imports after it was mounted."""
+"""Packages that a session imports only after the mount."""
 
 
 @contextmanager
 def needed_packages(*later: str) -> Iterator[None]:
-    """Import within it what a session needs.
+    """Import needed packages in a `with` block, with an error that names the command to install a missing package.
 
     Args:
         later: what it will import besides, as it is configured.
@@ -47,12 +47,15 @@ def needed_packages(*later: str) -> Iterator[None]:
 
 
 def needs_extra(extra: str, package: str) -> str:
-    """Say in one line that a package of an extra is not installed, and which command installs the extra."""
+    """Return a line that says that a package of an extra is not installed, and which command installs the extra."""
     return f"{package} is not installed; the extra `{extra}` brings it: {extra_command(extra)}"
 
 
 def extra_command(extra: str) -> str:
-    """Write the command that installs an extra into this environment, from the checkout if the package is one."""
+    """Return the command that installs an extra into this environment.
+
+    If the package runs from a checkout, the command installs the checkout.
+    """
     if _is_checkout():
         wanted = ["-e", _in_home(f"{_ROOT}[{extra}]")]
     else:
@@ -65,7 +68,7 @@ def extra_command(extra: str) -> str:
 
 
 def _packages_of(extra: str) -> list[str]:
-    """The requirements of an extra, without those for some Python versions only; empty if the extra is unknown."""
+    """Return the requirements of an extra, without those for some Python versions only; [] if the extra is unknown."""
     from importlib.metadata import PackageNotFoundError, requires
 
     try:
@@ -86,10 +89,10 @@ def _told(name: str) -> str:
 
 
 def install_command(name: str) -> str:
-    """Write the command that installs what is needed into the host's environment, on one line that is short.
+    """Return a short command, on one line, that installs the missing packages into the host's environment.
 
-    Hosts wrap what they print, and a command that was wrapped cannot be copied. So it names the environment, not its
-    interpreter, and the few packages that are missing; if many are, it installs the whole checkout.
+    A host wraps long lines, and a wrapped command cannot be copied. So the command names the environment instead of its
+    interpreter, and only the missing packages. If many packages are missing, it installs the whole checkout.
     """
     package = name.partition(".")[0].replace("_", "-")
     missing = sorted({package, *filter(_is_missing, _declared())})
@@ -109,7 +112,7 @@ def _is_checkout() -> bool:
 
 
 def _declared() -> list[str]:
-    """The packages that this checkout says it needs; those that only some interpreters need are left out."""
+    """Return the packages that this checkout requires, without those for some Python versions only."""
     if not _is_checkout():
         return []
     import tomllib  # nobody needs it where nothing is missing
@@ -130,7 +133,7 @@ def _is_missing(package: str) -> bool:
 
 
 def _in_home(path: str) -> str:
-    """A path as a shell takes it, with `~` for the home directory."""
+    """Return a path in the form for a shell, with `~` for the home directory."""
     home = os.path.join(os.path.expanduser("~"), "")
     below = path.removeprefix(home)
     return f"~/{shlex.quote(below)}" if below != path else shlex.quote(path)

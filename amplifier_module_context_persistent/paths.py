@@ -29,7 +29,7 @@ SEALED_ENDING = ".age"
 def log_path(
     config: Config, *, session_id: str | None, parent_id: str | None = None, working_dir: str | None = None
 ) -> Path | None:
-    """Find a session's log file; None if neither the configuration nor a session id names one.
+    """Return the path of a session's log file; None if neither the configuration nor a session id names one.
 
     Raises:
         ConfigError: the session id cannot be part of a path.
@@ -87,9 +87,9 @@ def check_session_id(session_id: str) -> None:
 
 
 def why_linked(location: str) -> str:
-    """Return why nothing is removed from a log or written to it: its directory is elsewhere, behind a symbolic link.
+    """Return the reason why a log must not be changed or deleted: a symbolic link leads to its directory; else "".
 
-    A link that stays within the directory of projects is followed. So is a link to the whole directory of projects.
+    A link that stays within the directory of projects is allowed, and so is a link to the whole directory of projects.
 
     Args:
         location: a log's file or its location in a database.

@@ -20,9 +20,9 @@ _RESERVED = re.compile(r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(\.|$)")
 
 
 def directory_name(session_id: str) -> str:
-    """Make the name of a directory from an id: bytes other than `a-z0-9_-` and dots inside become `%XX`.
+    """Return the name of a directory for an id: bytes other than `a-z0-9_-` and dots inside become `%XX`.
 
-    A long one is cut and ends with a digest of the id.
+    A long name is cut and ends with a digest of the id.
 
     Raises:
         TypeError: the id is not a text; kits do not check the ids that they are given.
@@ -44,7 +44,7 @@ def directory_name(session_id: str) -> str:
 
 
 def id_of(name: str) -> str | None:
-    """The id that a directory's name was made from; None if the name holds only a part of it."""
+    """Return the id from which a directory's name was made; None if the name contains only a part of the id."""
     if name == _HASHED:
         return ""
     return None if _HASHED in name else unquote_to_bytes(name).decode("utf-8", "surrogatepass")

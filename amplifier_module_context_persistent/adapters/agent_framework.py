@@ -55,7 +55,7 @@ class PersistentHistory:
         self.provider = PersistentHistoryProvider(self._sessions, source_id, self.compaction)
 
     async def close(self) -> None:
-        """Close the open sessions. A later call opens them again."""
+        """Close all open sessions. A session is opened again when it is used."""
         await self._sessions.close()
 
 
@@ -102,7 +102,7 @@ class PersistentHistoryProvider(HistoryProvider):
         await self._strategy.saved(session_id or "", new)
 
     async def after_run(self, *, agent: Any, session: Any, context: Any, state: dict[str, Any]) -> None:
-        """Store the messages of a run, or of one model call in it, with the usage that its response reports."""
+        """Store the messages of a run, or of one model call in it, with the usage that the model's response reports."""
         before = _REPORTED.set(_reported(agent, context.response))
         try:
             await super().after_run(agent=agent, session=session, context=context, state=state)
@@ -111,7 +111,7 @@ class PersistentHistoryProvider(HistoryProvider):
 
 
 def _add_to_last_answer(messages: list[dict[str, Any]], metadata: Mapping[str, Any]) -> None:
-    """Add metadata to the last answer of a list of messages, in place, if there is one."""
+    """Add metadata to the last answer of a list of messages, in place; do nothing if the list has no answer."""
     if not metadata:
         return
     for number in range(len(messages) - 1, -1, -1):
@@ -153,12 +153,12 @@ class ViewStrategy:
     def __init__(self, sessions: SessionsByKey, **options: Any) -> None:
         self._sessions, self._options = sessions, options
         self._running: list[WorkingView[Message]] = []
-        """Working views whose runs may continue, the last used one at the end. None of them is in use by a call."""
+        """Views whose runs may continue, the last used view at the end. A call takes its view out of the list."""
         self._saved: OrderedDict[str, WorkingView[Message]] = OrderedDict()
         """Working views whose runs were saved, by session."""
 
     async def __call__(self, messages: list[Message]) -> bool:
-        """Compact a list in place. Return whether it changed."""
+        """Replace a list of messages by its view, in place. Return whether the list changed."""
         given = _checked(messages)
         if not given:
             return False
@@ -195,9 +195,9 @@ class ViewStrategy:
         return None
 
     def _take_out(self, messages: Sequence[Message]) -> WorkingView[Message]:
-        """Return the view that a list continues, for use by one call only.
+        """Return the view that a list continues, and take it out of the free views, so that only one call uses it.
 
-        It is the view that returned the beginning of the list, or else the last view of the session, or else a new one.
+        This is the view that returned the beginning of the list; else the last view of the session; else a new view.
         """
         for view in reversed(self._running):
             if view.gave(messages):
@@ -242,7 +242,7 @@ def _session_of(messages: Sequence[Message]) -> str | None:
 
 
 def _checked(messages: Sequence[Message]) -> list[Message]:
-    """Check messages and return them as a list.
+    """Check that `messages` is a list of the framework's messages, and return it as a list.
 
     Raises:
         RecordError: `messages` is not a list of the framework's messages.

@@ -123,12 +123,12 @@ class PersistentSessionStore(SessionStore):
         return await self._sessions.subpaths(SessionKey(own.project, own.session_id), _stored_key)
 
     async def close(self) -> None:
-        """Close the open sessions. A later call opens them again."""
+        """Close all open sessions. A session is opened again when it is used."""
         await self._sessions.close()
 
 
 def _key(key: SdkKey | SessionListSubkeysKey) -> SessionKey:
-    """Read a key of the SDK. The SDK does not check the keys that it gets.
+    """Read a key of the SDK. The SDK does not check its callers' keys.
 
     Raises:
         TypeError: the key is not an object, or lacks a part.
@@ -140,7 +140,7 @@ def _key(key: SdkKey | SessionListSubkeysKey) -> SessionKey:
 
 
 def _checked(entry: Any) -> Any:
-    """Check an entry and return it.
+    """Check that an entry of the SDK is an object, and return the entry.
 
     Raises:
         RecordError: the entry is not an object.
@@ -155,7 +155,7 @@ def _is_cut(key: SessionKey) -> bool:
 
 
 class _NewEntry(NamedTuple):
-    """An entry that a session does not have yet, and the messages that it is stored as."""
+    """An entry that a session does not have yet, and the messages in which it is stored."""
 
     entry: SessionStoreEntry
     parts: list[Message]
@@ -164,9 +164,10 @@ class _NewEntry(NamedTuple):
 def _new_entries(
     log: ReadableLog, entries: Sequence[SessionStoreEntry], groups: Sequence[list[Message]]
 ) -> list[_NewEntry]:
-    """Return the entries whose id neither the log nor an earlier one of these entries has.
+    """Return the entries whose ids neither the log nor an earlier entry of the list has.
 
-    An answer comes as several entries, each with its usage. Only the first one keeps it, so that it is billed once.
+    An answer comes as several entries, each with the usage of the whole answer. Only the first entry keeps the usage,
+    so that the answer is billed once.
 
     Args:
         log: the session's log.
@@ -193,7 +194,7 @@ def _new_entries(
 
 
 def _answer_id(entry: Mapping[str, Any]) -> str:
-    """Return the id of the answer that an entry is a part of, or "" if it is a part of no answer."""
+    """Return the id of the answer that an entry is a part of, or "" for other entries."""
     message = entry.get("message")
     if entry.get("type") != "assistant" or not isinstance(message, dict):
         return ""
@@ -204,8 +205,8 @@ def _answer_id(entry: Mapping[str, Any]) -> str:
 def _answers_before(log: ReadableLog) -> set[str]:
     """Return the ids of the answers among the last messages of a log.
 
-    The usage of these answers is already stored. So it is not stored again if a new entry has a further part of one of
-    them.
+    The log has the usage of these answers already. So a new entry with a further part of such an answer is stored
+    without usage.
     """
     last_messages = log.read(log.index.live[-_LOOKED_AT:])
     answer_ids = {_answer_id(entry) for entry in entries_in(last_messages)}
@@ -224,7 +225,10 @@ def _holds(log: ReadableLog, entry_id: str) -> bool:
 
 
 def _last_summary(log: ReadableLog, key: SdkKey) -> dict[str, Any] | None:
-    """Return the summary in the last message. If it has none, make the summary from all entries."""
+    """Return the summary in the log's last message. If that message has none, make the summary from all entries.
+
+    Return None if the log has no messages.
+    """
     live = log.index.live
     if not live:
         return None

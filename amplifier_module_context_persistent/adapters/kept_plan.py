@@ -23,7 +23,7 @@ logger = logging.getLogger(__name__)
 
 
 class Named(NamedTuple):
-    """A message of a kit, and the messages in the log that hold it (one or more)."""
+    """A message of a kit, and the ids of the log's messages in which it is stored (one or more)."""
 
     key: str
     """A text made from the message's content, by which equal messages of two logs are matched."""
@@ -59,7 +59,7 @@ class Kept:
 
 
 class KeptPlan:
-    """The plan that is kept for one conversation.
+    """The stored plan of one conversation, by which views of a later process continue the earlier views.
 
     Args:
         open_session: gives the session's manager.
@@ -105,11 +105,16 @@ class KeptPlan:
                 return
 
     def has(self, plan_id: str) -> bool:
-        """Return whether a plan is the last one that was read or kept. Return True for the id ""."""
+        """Return whether a plan is the last one that was read or stored.
+
+        Return True for the id "", which is no plan.
+        """
         return plan_id in ("", self._known)
 
     async def write(self, plan: PortablePlan, named: Sequence[Named]) -> bool:
-        """Keep a plan, unless the session lacks a message of it. If the plan cannot be stored, log a warning.
+        """Store a plan in the session, unless the session lacks a message of the plan.
+
+        If the plan cannot be stored, log a warning.
 
         Args:
             plan: the plan, made in any log.
@@ -141,7 +146,11 @@ class KeptPlan:
 
 
 def paired(named: Sequence[Named], others: Sequence[Named]) -> Mapping[str, str]:
-    """Map the ids of one log to the ids of another, by the contents of the messages, in order."""
+    """Pair the messages of two logs by their contents, in order.
+
+    Returns:
+        The ids of the second log by the ids of the first.
+    """
     keys = [other.key for other in others]
     ids_of_other: dict[str, str] = {}
     start = 0

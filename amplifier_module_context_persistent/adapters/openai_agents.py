@@ -34,13 +34,13 @@ from ..session.change_history import HistoryChange, last_given
 from ..session.open_session import open_session
 
 _LOOKED_AT = (8, 256, sys.maxsize)
-"""Numbers of last messages to compare with an input of the SDK. The next one is used if nothing was found."""
+"""The numbers of last messages to compare with an input of the SDK. If one number finds nothing, the next is tried."""
 
 _READ: ContextVar[PersistentSession | None] = ContextVar("the session whose history the SDK read last", default=None)
 
 
 class PersistentSession(SessionABC):
-    """The SDK's `Session`, in a log of this package.
+    """A `Session` of the OpenAI Agents SDK whose items are stored in a log of this package.
 
     Args:
         session_id: any text. If it cannot be a directory's name, the directory's name is made from it.
@@ -70,7 +70,7 @@ class PersistentSession(SessionABC):
         self.manager = open_session(session_id, where, **options)
 
     async def get_items(self, limit: int | None = None) -> list[TResponseInputItem]:
-        """Return the history, or its last `limit` items, in order and unchanged."""
+        """Return the items of the history, or its last `limit` items, in order and unchanged."""
         _READ.set(self)
         if not isinstance(limit, int | None):
             raise TypeError(f"the limit must be a whole number, not {type(limit).__name__}")
@@ -93,7 +93,10 @@ class PersistentSession(SessionABC):
             await self.manager.change_history(lambda _, ready: HistoryChange(added=ready), messages)
 
     async def pop_item(self) -> TResponseInputItem | None:
-        """Remove the last item from the history and return it, or None. It stays in the log, hidden."""
+        """Remove the last item from the history and return it; None if the history is empty.
+
+        The item stays in the log, hidden.
+        """
         popped: Any = None
 
         def decide(log: Log, _: Sequence[Message]) -> HistoryChange:
@@ -161,7 +164,11 @@ class PersistentSession(SessionABC):
         return [*reversed(kept), *new_input]
 
     def _check_is_of_this_run(self) -> None:
-        """Check that the SDK read the history of this session last. Its callbacks are not told the session."""
+        """Check that the SDK read the history of this session last. Its callbacks do not get the session of their run.
+
+        Raises:
+            ConfigError: the SDK read another session last.
+        """
         read = _READ.get()
         _READ.set(None)
         if read is not None and read.manager.log_path != self.manager.log_path:
@@ -180,7 +187,7 @@ class PersistentSession(SessionABC):
         return items
 
     async def close(self) -> None:
-        """Close the log. A later call opens it again."""
+        """Close the log. The next call of another method opens it again."""
         await self.manager.close()
 
 

@@ -53,9 +53,9 @@ _records: TypeAdapter[ConversationRecord] = TypeAdapter(ConversationRecord)
 
 
 class PersistentConversationStore(ConversationStore):
-    """The `ConversationStore` of Pydantic AI, in logs of this package.
+    """A `ConversationStore` of Pydantic AI that keeps conversations in logs of this package.
 
-    `delete` erases the conversation's log; forks keep the entries that they share.
+    `delete` erases the conversation's log. Entries that a fork shares stay in the fork.
 
     Args:
         where: a directory, or the URL of a PostgreSQL database.
@@ -65,16 +65,16 @@ class PersistentConversationStore(ConversationStore):
     def __init__(self, where: str | os.PathLike[str], **options: Any) -> None:
         self._sessions = SessionsByKey(where, **options)
         self._owners: dict[str, str] = {}
-        """For each entry that this process has seen, by its id: the id of a conversation that has the entry."""
+        """For each entry that this process has seen, by the entry's id: the id of a conversation that has the entry."""
         self._views: list[ref[ViewOfHistory]] = []
-        """The views to tell about each save, so that they keep their plans in the saved conversation."""
+        """The views that get a call after each save, so that they store their plans in the saved conversation."""
 
     def kept_plan(self, conversation_id: str) -> KeptPlan:
         """Return the plan of a conversation's views, which is kept in its log."""
         return KeptPlan(lambda: self._sessions.open(_key(conversation_id)), _named_in)
 
     def tell(self, views: ViewOfHistory) -> None:
-        """Tell a `ViewOfHistory` about each save, as long as it is in use."""
+        """Call a `ViewOfHistory` after each save, as long as that view is in use."""
         in_use = [reference for reference in self._views if reference() is not None]
         self._views = [*in_use, ref(views)]
 
@@ -189,7 +189,7 @@ class PersistentConversationStore(ConversationStore):
         raise LookupError(f"no conversation holds the entry {head_id!r:.80}")
 
     async def close(self) -> None:
-        """Close the open conversations. A later call opens them again."""
+        """Close all open conversations. A conversation is opened again when it is used."""
         await self._sessions.close()
 
     async def _history_in(self, key: SessionKey, head_id: str, limit: int | None) -> list[ConversationEntry] | None:
@@ -199,7 +199,7 @@ class PersistentConversationStore(ConversationStore):
     async def _shared(
         self, record: ConversationRecord, new_entries: Sequence[ConversationEntry]
     ) -> list[ConversationEntry]:
-        """Return the entries that a fork takes over from the conversation that it was made from."""
+        """Return the entries that a fork shares with the conversation from which it was made."""
         first = new_entries[0].parent_id if new_entries else record.head_id
         if first is None or record.forked_from is None:
             return []
@@ -236,14 +236,15 @@ class ViewOfHistory(AbstractCapability[Any]):
         InMemoryContextManager(**options)  # a wrong option is refused here, not in the middle of a run
         self._store, self._options = store, options
         self._views: list[tuple[str, WorkingView[Any]]] = []
-        """The working views that no call uses, each with the id of its conversation, the last used one at the end."""
+        """The free views (no call uses them), each with the id of its conversation. The last used view is at the end.
+        """
         if store is not None:
             store.tell(self)
 
     async def before_model_request(
         self, ctx: RunContext[Any], request_context: ModelRequestContext
     ) -> ModelRequestContext:
-        """Replace the messages of a request by a view of them."""
+        """Replace the messages of a request by a view of these messages."""
         request_context.messages = await self.view(ctx.conversation_id or "", request_context.messages)
         return request_context
 
@@ -278,7 +279,7 @@ class ViewOfHistory(AbstractCapability[Any]):
                 await view.keep_plan()
 
     def _take_out(self, conversation_id: str, messages: Sequence[ModelMessage]) -> WorkingView[Any] | None:
-        """Return the view of a conversation that has most in common with a list, or None if all are in use.
+        """Return the view of a conversation that has most in common with a list, or None if no view is free.
 
         The view is removed from the free views, so that only one call uses it.
         """
@@ -307,9 +308,9 @@ def _read(entry: ConversationEntry) -> list[Message]:
 
 
 def _goes_on(record: ConversationRecord) -> str:
-    """Return the text that people read for a record without a message.
+    """Return the text that people read in place of a record without a message.
 
-    A `branch` saves such a record. It abandons the messages after the new end of the conversation.
+    The kit saves such a record for a `branch`, which abandons the messages after the new end of the conversation.
     """
     return f"[the conversation goes on after {record.head_id or 'nothing'}]"
 
@@ -319,7 +320,7 @@ def _record_of(log: ReadableLog) -> ConversationRecord | None:
 
 
 def _record_in(messages: Sequence[Message]) -> ConversationRecord | None:
-    """Return the record in the last message of a conversation, or None if it has none."""
+    """Return the record in the last message of a conversation, or None if that message has no record."""
     if not messages:
         return None
     record = mark_of(messages[-1]).get(_RECORD)
@@ -329,7 +330,7 @@ def _record_in(messages: Sequence[Message]) -> ConversationRecord | None:
 
 
 def _entry_of(group: Sequence[Message], body: Any) -> ConversationEntry | None:
-    """Return the entry that was stored as these messages, or None if they are no entry."""
+    """Return the entry that is stored in these messages, or None if the messages contain no entry."""
     place = mark_of(group[0]).get(_ENTRY)
     if body is None or not isinstance(place, dict):
         return None
@@ -373,7 +374,10 @@ def _pairs(log: ReadableLog) -> Iterator[tuple[list[Message], Any]]:
 
 
 def _history(log: ReadableLog, head_id: str, limit: int | None) -> list[ConversationEntry] | None:
-    """Return the entries that lead to one entry, found by their parents, or None if the log lacks one of them."""
+    """Return the entries that lead to one entry, found by their parents.
+
+    Return None if the log lacks one of these entries.
+    """
     known: dict[str, ConversationEntry] = {}
     if limit is None:  # the history is most of the log, so read the whole log at once
         pairs = (_entry_of(group, body) for group, body in _pairs(log))

@@ -78,18 +78,21 @@ class SessionsByKey:
         return manager
 
     async def let_go(self, key: SessionKey) -> None:
-        """Close a session if it is open."""
+        """Close a session. Do nothing if the session is not open."""
         manager = self._open.pop(key, None)
         if manager is not None:
             await manager.close()
 
     async def close(self) -> None:
-        """Close all sessions. A later call opens them again."""
+        """Close all sessions. A session is opened again when it is used."""
         for key in list(self._open):
             await self.let_go(key)
 
     async def listed(self, project: str) -> list[SessionFile]:
-        """List the sessions of a project with those of sub-agents. `SessionFile.id` is `SessionKey.name`."""
+        """Return the sessions of a project and of its sub-agents.
+
+        The `id` of each has the form of `SessionKey.name`.
+        """
         return await asyncio.to_thread(self._listed, project)
 
     async def subpaths(self, key: SessionKey, read_key: Callable[[ReadableLog], str]) -> list[str]:
@@ -104,9 +107,9 @@ class SessionsByKey:
         return [(await self._id_of(log, log.id, read_key), log) for log in logs]
 
     async def delete(self, key: SessionKey, check: Callable[[ReadableLog], None] | None = None) -> None:
-        """Erase a session and its sub-agents' sessions. Do nothing if there is none.
+        """Erase a session and its sub-agents' sessions. Do nothing if there is no such session.
 
-        `check` is called with the log before it is erased. If `check` raises, nothing is erased.
+        `check` is called with the log before the erasure. If `check` raises an exception, nothing is erased.
         """
         names = [key.name]
         if not key.subpath:
@@ -120,13 +123,13 @@ class SessionsByKey:
             await asyncio.to_thread(_delete, self._location(key.project, name), check)
 
     async def _let_go_of_name(self, project: str, name: str) -> None:
-        """Close the sessions of a project whose log has this name."""
+        """Close the open sessions of a project whose logs have this name."""
         for key in list(self._open):
             if key.project == project and key.name == name:
                 await self.let_go(key)
 
     async def read(self, session: SessionFile, function: Callable[[ReadableLog], Any]) -> Any:
-        """Open a session's log for reading, call a function with it and return the result."""
+        """Open a session's log for reading, call a function with the log, and return the result."""
         return await asyncio.to_thread(_read, os.fspath(session.path), function)
 
     def _manager(self, key: SessionKey) -> PersistentContextManager:

@@ -32,7 +32,7 @@ T = TypeVar("T")
 
 
 class WorkingView(Generic[T]):
-    """The working memory of one conversation. Only one call at a time may use it.
+    """The views of one conversation, made in a log in memory. Only one call at a time may use this object.
 
     Args:
         read: reads a kit's message into canonical ones, with its whole body under `name`.
@@ -61,11 +61,11 @@ class WorkingView(Generic[T]):
         self._taken: list[T] = []
         """The kit's messages that the log has, in order."""
         self._keys: list[str] = []
-        """The key of each of these messages."""
+        """For each message of the kit, a key by which equal messages are recognised."""
         self._sent: list[T] = []
         """The last view."""
         self._ids: list[list[str]] = []
-        """The ids of the log's messages that each of these messages was stored as."""
+        """For each message of the kit, the ids of the log's messages in which it is stored."""
         self._plan_id = ""
         """The id of the plan that the last view followed."""
         self._shapes: dict[str, tuple[Any, ...]] = {}
@@ -90,7 +90,7 @@ class WorkingView(Generic[T]):
         return list(self._sent)
 
     async def keep_plan(self) -> None:
-        """Keep the plan in force in the stored session, if it is new and the session has all messages that it names."""
+        """Store the plan in force in the conversation's session, if it is new and the session has its messages."""
         if self.kept_plan is None or self.kept_plan.has(self._plan_id):
             return
         plan = await self._manager.look(PortablePlan.of)
@@ -98,13 +98,13 @@ class WorkingView(Generic[T]):
             await self.kept_plan.write(plan, self._named())
 
     def knows(self, message: T, *, itself: bool) -> bool:
-        """Return whether the log has a message; with `itself`, whether it has this very object."""
+        """Return whether the log has an equal message; with `itself`, whether it has this very object."""
         if itself:
             return any(taken is message for taken in reversed(self._taken))
         return self._key(message) in self._keys
 
     def gave(self, messages: Sequence[T]) -> bool:
-        """Return whether a list begins with the message objects of the last view, so that the kit continues it."""
+        """Return whether a list begins with the message objects of the last view. Then the kit continues this view."""
         sent = self._sent
         if not sent or len(sent) > len(messages):
             return False
@@ -150,8 +150,8 @@ class WorkingView(Generic[T]):
     async def _go_on(self, given: Sequence[T], kept_plan: KeptPlan) -> None:
         """Continue the views of an earlier process: add the messages that the kept plan covers, the plan, and the rest.
 
-        An answer with reasoning is added after the view that it answers is made again. The answer's reasoning stays if
-        that view is the same.
+        Before an answer with reasoning is added, the view that it answers is made again. The answer's reasoning stays
+        if that view is the same.
         """
         kept = await kept_plan.read()
         if kept is None:
@@ -210,7 +210,7 @@ class WorkingView(Generic[T]):
 
 
 def _with_ids(parts: Sequence[Message], name: str) -> list[Message]:
-    """Give ids to the messages that one message of a kit was read as. The ids begin with `name`."""
+    """Return copies, with ids that begin with `name`, of the messages into which one message of a kit was converted."""
     named = []
     for number, part in enumerate(parts):
         message_id = name if number == 0 else f"{name}.{number}"

@@ -39,7 +39,7 @@ class Config(Options):
     """
 
     configured: frozenset[str] = frozenset()
-    """The keys that were given; `max_tokens` caps the budget only if it is among them."""
+    """The keys that were given. `max_tokens` is an upper limit of the budget only if it is among these keys."""
 
     @property
     def offers_recall(self) -> bool:

@@ -55,7 +55,7 @@ def kinds_of_tools(value: Any) -> bool:
 
 
 def one_of(*names: str) -> Check:
-    """Return a check whether a value is one of these texts."""
+    """Return a check that accepts only the given texts."""
     return lambda value: value in names
 
 

@@ -18,7 +18,7 @@ ALIASES = {
     "path": "storage_path",
     "summarization_timeout_s": "summary_timeout_s",
 }
-"""Other names of our keys; `path` is such a name only inside `persistence`."""
+"""Other names of our keys; `path` is accepted only inside `persistence`."""
 
 _ALIASES_OUTSIDE = {name: key for name, key in ALIASES.items() if name != "path"}
 
@@ -26,7 +26,7 @@ VALUE_ALIASES = {"compaction_strategy": {"progressive": "truncate", "summary": "
 """Other names of the values of our keys."""
 
 FALLBACK_BUDGET = "max_tokens_fallback"
-"""The key for the budget if the provider gives no window; unlike `max_tokens`, it is no upper limit."""
+"""The key of the budget for a provider that gives no window. Unlike `max_tokens`, this budget is no upper limit."""
 
 WITHOUT_MEANING = {
     "auto_compact": "views are always compacted when they have to be",
@@ -39,7 +39,7 @@ WITHOUT_MEANING = {
     "git_include_branch": "likewise",
     "git_include_main_branch": "likewise",
 }
-"""Keys of other modules that are accepted in silence, each with the reason why it means nothing here."""
+"""Keys of other modules that are accepted without a warning, each with the reason why it has no effect here."""
 
 
 ELSEWHERE = {
@@ -77,7 +77,10 @@ def told_elsewhere(given: Mapping[str, Any]) -> str:
 def in_our_keys(given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the given keys under our names, with the keys of the nested `persistence` table.
 
-    If a key is given under both names, our own name wins. If a key is also in the nested table, the given one wins.
+    If a key is given under both names, our own name wins.
+
+    Raises:
+        ConfigError: the nested table is not a table. If a key is also in the nested table, the outer one wins.
     """
     given = dict(given)
     nested = given.pop("persistence", None)

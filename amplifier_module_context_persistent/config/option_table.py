@@ -44,7 +44,10 @@ MEMORY = "memory"
 
 
 def _option(default: Any, allowed: str, check: Check, meaning: str, *, shown: bool = True) -> Any:
-    """Return one key; with `shown=False` its value, which may be a password, is in no error and no representation."""
+    """Return the field of one key.
+
+    With `shown=False`, errors and `repr` leave out the value, which may be a password.
+    """
     metadata = {"allowed": allowed, "check": check, "meaning": meaning}
     if isinstance(default, list):
         return field(default_factory=tuple, metadata=metadata, repr=shown)
@@ -121,7 +124,7 @@ class DurabilityKeys:
 
 @dataclass(frozen=True, kw_only=True)
 class BudgetKeys:
-    """The largest size of a request, and how it is counted."""
+    """Keys for the largest size of a request, and for counting its tokens."""
 
     tokenizer: str = _option(
         "auto",
@@ -264,7 +267,7 @@ class CompactionKeys:
 
 @dataclass(frozen=True, kw_only=True)
 class ReadingBackKeys:
-    """Ways to read back what a view leaves out, and the view itself."""
+    """Keys for reading back what views leave out, and for the form of views."""
 
     recall: bool = _option(
         True,
@@ -297,7 +300,7 @@ class ReadingBackKeys:
 
 @dataclass(frozen=True, kw_only=True)
 class HostKeys:
-    """For whom views are made, and what is shown of the messages that a host and its hooks give."""
+    """Keys for the reader of views, and for the messages that a host and its hooks add."""
 
     recipient: str | None = _option(
         None,

@@ -17,7 +17,7 @@ def money(cost: float) -> str:
 
 
 def money_of(bill: Bill) -> str:
-    """Return the cost of a bill as text, marked if it is an estimate; "" if no request has a price."""
+    """Return the cost of a bill as text, with a mark if the cost is an estimate; "" if no request has a price."""
     return f"{'~' * bill.is_estimated}{money(bill.cost)}" if bill.has_cost else ""
 
 

@@ -184,7 +184,9 @@ def _older_than(sessions: Sequence[SessionFile], older: float | None) -> list[Se
 
 
 def _candidates(sessions: Sequence[SessionFile], *, undo: bool, is_named: bool) -> list[_Candidate]:
-    """Return the sessions to change, and those that cannot be changed, with the reason in `refused`.
+    """Return the sessions that are to be archived, or brought back with `undo`.
+
+    A session that cannot be changed is included, with the reason in its `refused`.
 
     Args:
         sessions: the sessions that were named or chosen by filters.
@@ -213,7 +215,7 @@ def _candidates(sessions: Sequence[SessionFile], *, undo: bool, is_named: bool) 
 
 
 def _is_open(session: SessionFile) -> bool:
-    """Return whether a session is known to be open; the archiving itself checks this again."""
+    """Return whether a session is known to be open. The archiving itself checks this again."""
     path = str(session.path)
     return path in held_logs([session]) if stored_name(path) is not None else bool(is_open(path))
 
@@ -245,7 +247,7 @@ def _complete_host_files(path: str) -> None:
 
 
 def _show(candidates: Sequence[_Candidate], todo: Sequence[_Candidate], *, undo: bool) -> None:
-    """Print the sessions that are archived, or brought back with `undo`, and those that stay as they are."""
+    """Print the sessions that are archived (`todo`), or brought back with `undo`, and those that do not change."""
     for candidate in todo:
         line = f"{candidate.session.id}: {_size(candidate.size.file_bytes)}"
         if undo and candidate.size.log_bytes:
@@ -307,7 +309,7 @@ def _why_nothing(chosen: Sequence[SessionFile], candidates: Sequence[_Candidate]
 def _told(
     candidates: Sequence[_Candidate], todo: Sequence[_Candidate], *, undo: bool, dry_run: bool, as_json: bool
 ) -> int:
-    """Print what was done, and return the exit code."""
+    """Print which sessions were archived, brought back or refused, and return the exit code."""
     done = [candidate for candidate in todo if candidate.done is not None]
     refused = [candidate for candidate in candidates if candidate.refused]
     changes = [candidate.done for candidate in todo if candidate.done is not None]

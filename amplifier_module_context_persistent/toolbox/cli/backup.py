@@ -116,7 +116,7 @@ def _restore(there: Side, *, again: bool, dry_run: bool, as_json: bool) -> int:
 
 
 def _show(steps: Sequence[BackupStep], done: str, to: Side, *, dry_run: bool) -> None:
-    """Print what a backup did; `done` is its verb, and `to` the side that is written to."""
+    """Print what a backup did; `done` is the verb for it, such as `copied`, and `to` the side with the new copies."""
     for step in steps:
         if step.what is Done.LEFT:
             click.echo(f"LEFT: {one_line(step.source)}: {step.why}", err=True)
@@ -144,7 +144,7 @@ def _show(steps: Sequence[BackupStep], done: str, to: Side, *, dry_run: bool) ->
 
 
 def _described(held: HeldErased) -> str:
-    """Return words for the numbers of log copies and of sessions that a backup holds although they were erased."""
+    """Return a phrase: how many copies of logs, and how many sessions, a backup has although they were erased here."""
     parts = []
     if held.asides:
         noun = "older copy of a purged log" if len(held.asides) == 1 else "older copies of purged logs"
@@ -155,14 +155,14 @@ def _described(held: HeldErased) -> str:
 
 
 def _named(paths: Sequence[str]) -> str:
-    """Return the ids of the first few sessions whose logs are in a backup, and the number of the others."""
+    """Return the ids of the first few sessions whose logs are in a backup, and the number of the remaining sessions."""
     ids = list(dict.fromkeys(Path(path).parent.name for path in paths))
     more = f" and {len(ids) - _MOST_NAMED:,} more" if len(ids) > _MOST_NAMED else ""
     return one_line(", ".join(ids[:_MOST_NAMED])) + more
 
 
 def _erase(there: Side, *, dry_run: bool, yes: bool, as_json: bool) -> int:
-    """Remove from a backup what was erased in this home, and return the exit code."""
+    """Remove from a backup the sessions and messages that were erased in this home, and return the exit code."""
     held = Backup(home_side(), there, utc_now).held_erased()
     paths = [str(path) for path in held.asides]
     paths += [str(step.session.path) for step in held.sessions]

@@ -29,7 +29,7 @@ from .short_ids import shortest_ids
 from .terminal import console, counted, cut, escaped, one_line
 
 Look = Callable[[str], Overview]
-"""Returns the list entry of the session whose log is at this path."""
+"""A function that returns the list entry of a session, given the path of the session's log."""
 
 
 def show_best_answers(
@@ -178,7 +178,7 @@ def _say_what_is_missing(best: BestMessages, *, explains: bool) -> None:
 
 
 def _time_of(period: Period) -> str:
-    """Return a period as text in this machine's time zone, from its first to its last minute."""
+    """Return a period as text from the first to the last minute, in this machine's time zone."""
     begin, end = (datetime.fromtimestamp(seconds, UTC).astimezone() for seconds in (period.begin, period.end - 1))
     if not period.begin:
         return f"until {end:%Y-%m-%d %H:%M}"
@@ -186,7 +186,7 @@ def _time_of(period: Period) -> str:
 
 
 def _plain(message: BestMessage, look: Look, *, explains: bool) -> dict[str, Any]:
-    """Return a found message in JSON types; `explains` adds why it was found."""
+    """Return a found message in JSON types; `explains` adds the reasons for its rank."""
     session = message.session
     overview = look(str(session.path))
     name = read_name(session.path).name

@@ -18,7 +18,7 @@ class CommandEntry:
     """The entry of a command in the table."""
 
     target: str
-    """The module below the package `toolbox`, and the command's name in it: `MODULE:NAME`."""
+    """The command's module below the package `toolbox`, and the name of the command in this module: `MODULE:NAME`."""
     short_help: str
 
     def load(self) -> click.Command:

@@ -60,7 +60,10 @@ def complete_turn_or_id(context: click.Context, _parameter: click.Parameter, inc
 
 
 def _look(context: click.Context, look: Callable[[Transcript], list[str]]) -> list[str]:
-    """Return what `look` finds in the session named so far; empty if there is none, or its log is too long."""
+    """Return the result of `look` for the session that the command line names so far.
+
+    The list is empty if the command line names no session, or if the session's log is too long to be read.
+    """
     from ...sessions.transcript import Transcript
 
     try:
@@ -74,7 +77,7 @@ def _look(context: click.Context, look: Callable[[Transcript], list[str]]) -> li
 
 
 def _named_so_far(context: click.Context) -> Path | str | None:
-    """Return the log of the session that the incomplete command line names; None if it names none.
+    """Return the log of the session that the incomplete command line names; None without a session in the line.
 
     Raises:
         ValueError: no session has that name.

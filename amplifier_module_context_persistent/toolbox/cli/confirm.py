@@ -10,7 +10,7 @@ from .terminal import say
 
 
 def ask(question: str, *, yes: bool) -> None:
-    """Ask for a confirmation, unless `yes` says that it was given before.
+    """Ask a person to confirm; do nothing if `yes` is true, because the confirmation was given as an option.
 
     Raises:
         Exit: the user refuses, and a message was printed.

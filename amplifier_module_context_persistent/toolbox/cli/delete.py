@@ -88,7 +88,7 @@ def _groups_of(
 
 
 def _lies_below_any(path: Path | str, logs: Iterable[Path | str]) -> bool:
-    """Return whether a log belongs to a sub-agent of the session of one of these logs."""
+    """Return whether a log is in a directory below one of these logs, as the logs of sub-agents are."""
     return any(_lies_below(path, log) for log in logs)
 
 
@@ -126,7 +126,9 @@ def _named_by(names: Sequence[str]) -> tuple[list[tuple[str, list[str]]], list[s
 
 
 def _day_of_deletion(name: str) -> str:
-    """Return the day on which a session was deleted; "" if it is still here, or if no deletion of it is noted.
+    """Return the day on which a session was deleted.
+
+    Return "" if the session still exists, or if no deletion of a session with this name is noted.
 
     Args:
         name: what a person gave: the session's whole id, or the path of its log or directory.
@@ -145,7 +147,7 @@ def _day_of_deletion(name: str) -> str:
 
 
 def _sessions_at(paths: Sequence[str], known: Sequence[SessionFile]) -> list[SessionFile]:
-    """Return the session of each path: the one in `known` with this path, or else a new object."""
+    """Return the session of each path: from `known`, or a new object if `known` lacks the path."""
     by_path = {str(session.path): session for session in known}
     return [by_path.get(path) or session_file(path) for path in paths]
 

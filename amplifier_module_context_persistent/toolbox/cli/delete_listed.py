@@ -53,7 +53,7 @@ def delete_listed(
     older: float | None = None,
     scope: str = "",
 ) -> int:
-    """List sessions, ask, delete them, and return the exit code.
+    """List sessions to delete, ask for a confirmation, delete the sessions, and return the exit code.
 
     Args:
         groups: the sessions, each with its sub-agents' sessions.
@@ -159,7 +159,7 @@ def _check_age(deletion: Deletion, older: float) -> None:
 
 
 def _delete_all(todo: Sequence[Deletion], *, host_files: bool, older: float | None) -> None:
-    """Delete sessions; if one cannot be deleted, print the reason and set it as `refused`."""
+    """Delete sessions. If a session cannot be deleted, print the reason, store it in `refused`, and go on."""
     for deletion in reversed(todo):  # sub-agents' sessions first: a second deletion then finds them all
         path = str(deletion.seen.session.path)
         try:
@@ -177,7 +177,7 @@ def _delete_all(todo: Sequence[Deletion], *, host_files: bool, older: float | No
 
 
 def _tell_deleted(done: Sequence[Deletion]) -> None:
-    """Print what was deleted, and what a person still has to do to remove the content everywhere."""
+    """Print which sessions were deleted, and how a person can remove their content from other places."""
     size_bytes = sum(deletion.seen.size_bytes for deletion in done)
     say(f"Deleted {counted(len(done), 'session')}, {scaled(size_bytes, 'kMGT')}B.")
     linked = sum(len(deletion.linked) for deletion in done)
@@ -188,10 +188,11 @@ def _tell_deleted(done: Sequence[Deletion]) -> None:
 
 
 def _delete_one(deletion: Deletion, *, host_files: bool) -> list[str]:
-    """Delete a session and return its removed files.
+    """Delete a session and return the paths of the removed files.
 
-    The deletion is noted, so that no import brings the session back. If it cannot be noted, `not_noted` says why. It is
-    not noted if only a copy of the session is deleted: a sync would erase the session too.
+    The deletion is noted in the list of erasures, so that no import brings the session back. If the note cannot be
+    written, `not_noted` has the reason. If only a copy of a session is deleted, no note is written, because the next
+    sync would erase the session itself too.
     """
     path = str(deletion.seen.session.path)
     if deletion.is_copy:
@@ -264,7 +265,7 @@ def _question(todo: Sequence[Deletion], scope: str) -> str:
 
 
 def _show(planned: Sequence[Deletion], todo: Sequence[Deletion], *, host_files: bool, scope: str) -> None:
-    """Print what is deleted, what stays beside it, and which sessions stay."""
+    """Print which files are deleted, which files beside them stay, and which sessions stay."""
     for deletion in todo:
         _show_session(deletion)
         _show_its_files(deletion, host_files=host_files)
@@ -302,7 +303,7 @@ def _show_session(deletion: Deletion) -> None:
 
 
 def _show_its_files(deletion: Deletion, *, host_files: bool) -> None:
-    """Print which files a deletion removes and which ones stay, and what is special about it."""
+    """Print which files a deletion removes, which files stay, and remarks about the session."""
     written_for_host = [name for name in deletion.files if os.path.basename(name) in HOSTS_NAMES]
     removed = [name for name in deletion.files if name not in written_for_host]
     if host_files:

@@ -50,7 +50,7 @@ def check_says_which(wanted: SessionFilter, *, everywhere: bool, everything: boo
 
 
 def extent(projects: Sequence[str], size_bytes: int) -> str:
-    """Return the extent of an erasure on one line: number of sessions, projects, size.
+    """Return the extent of an erasure on one line: the number of sessions, their projects, and their size.
 
     Args:
         projects: the project of each session; "" for a session outside of projects.
@@ -70,7 +70,7 @@ def extent(projects: Sequence[str], size_bytes: int) -> str:
 
 
 def what_follows(logs: Iterable[str]) -> str:
-    """Return a line that says where the next sync erases copies; "" if this home was not synced with any place.
+    """Return a line that names the places in which the next sync erases copies; "" if this home was never synced.
 
     Args:
         logs: the paths or locations of the logs in which something is erased.
@@ -101,7 +101,7 @@ def _place_of(log: str) -> str:
 def say_left_by_age(sessions: Iterable[Overview], older: float) -> None:
     """Print on the error stream how many sessions `--older` leaves out because their messages have no times.
 
-    For such sessions the time counts at which the file was written, for example by an import or a copy.
+    The age of such a session is that of the log's file, which an import or a copy may have written recently.
     """
     count = sum(not overview.has_time and overview.last_s >= older for overview in sessions)
     if count:

@@ -39,7 +39,7 @@ def unusable(name: str = "") -> Iterator[None]:
     """Convert an error in a `with` block into an `UnusableError` of one line.
 
     The message begins with the file that the error names, or else with `name`. Blocks that print must use `unreadable`,
-    because an error of the output is a different one.
+    because an `OSError` may then come from the output.
 
     Raises:
         UnusableError: the work failed.
@@ -89,7 +89,7 @@ def tell_parts_left(path: str) -> None:
 
 
 def _unusable(error: Exception, name: str) -> UnusableError:
-    """Return the error to show for another one; `name` is the path or the session that a person named."""
+    """Return the one-line error for an exception; `name` is the path or the session that a person named."""
     if name and isinstance(error, PlaceError | PinError):  # the error is about the place that a person named
         return UnusableError(f"{one_line(short_name(name))}: {reason(error)}")
     path = shown_path(name)
@@ -105,7 +105,7 @@ def _unusable(error: Exception, name: str) -> UnusableError:
 
 
 def short_name(path: str) -> str:
-    """Return a name for error messages: the short id of a log's session, or the path if it has no id."""
+    """Return a name for error messages: the short id of a log's session, or the path of a log without an id."""
     from .short_ids import short_id
 
     session_id = session_id_of(path)

@@ -120,7 +120,7 @@ def export(
 
 @dataclass(frozen=True)
 class _Writing:
-    """The options for writing sessions and for reporting on it."""
+    """The options for writing exported sessions and for the report about them."""
 
     into: str
     redact: bool
@@ -132,7 +132,10 @@ class _Writing:
     def write(
         self, path: str, target: str, *, start: int = 0, stop: int | None = None, files: FileSystem | None = None
     ) -> Export:
-        """Write a session to a file, and return what was exported; arguments and errors as `export_session`."""
+        """Write a session to a file, and return the report of the export.
+
+        Arguments and errors are those of `export_session`.
+        """
         return export_session(
             path,
             target,
@@ -177,7 +180,7 @@ def _export_one(path: str, output: str | None, turn_span: Span | None, span: Spa
 
 
 def _tell_written(done: Export, output: str, into: str, *, as_json: bool) -> None:
-    """Print what was written to a file."""
+    """Print how many messages of a session were written to a file, and which secrets were replaced."""
     if not as_json:
         click.echo(escaped(f"{one_line(output)}: {counted(done.messages, 'message')}."), err=True)
         _tell(done)
@@ -197,7 +200,7 @@ _ENDINGS = {"markdown": ".md", "atif": ".json", "openai": ".json", "anthropic": 
 
 
 def _saying(words: str, wanted: SessionFilter, *, everywhere: bool) -> list[SessionFile]:
-    """Return the sessions with a message that contains some words; with `-n`, the newest of these."""
+    """Return the sessions with a message that contains some words; with `-n`, only the newest of these sessions."""
     sorts = wanted if wanted.most is None else replace(wanted, most=sys.maxsize)  # all of them, the newest first
     sessions = chosen_sessions(sorts, everywhere=everywhere)
     matches = MessageFilter(words, sessions)
@@ -205,7 +208,10 @@ def _saying(words: str, wanted: SessionFilter, *, everywhere: bool) -> list[Sess
 
 
 def _export_many(sessions: Sequence[SessionFile], directory: str, how: _Writing) -> int:
-    """Export each session to its own file, and return the exit code; an error does not stop the others."""
+    """Export each session to its own file, and return the exit code.
+
+    If one session fails, the others are still exported.
+    """
     written: list[dict[str, object]] = []
     secrets: Counter[str] = Counter()
     failed: list[dict[str, str]] = []

@@ -90,7 +90,9 @@ def files(
 
 
 def _named(given: str | None, *, last: bool) -> str:
-    """Return the log's path of the named session, of the last one, or of one that a person picks from a list.
+    """Return the log's path of the session that the user means.
+
+    This is the named session, or with `last` the last one; without either, a person picks a session from a list.
 
     Raises:
         UsageError: no session is named, or two are.

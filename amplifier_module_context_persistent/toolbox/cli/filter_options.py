@@ -38,7 +38,7 @@ R = TypeVar("R")
 
 
 def chosen_sessions(wanted: SessionFilter, *, everywhere: bool) -> list[SessionFile]:
-    """Return the sessions that the filters choose, in this project, another one, all, or some directories.
+    """Return the sessions that the filters choose, in this project, another project, all projects, or some directories.
 
     Raises:
         UsageError: directories and another place are given.
@@ -55,7 +55,7 @@ def chosen_sessions(wanted: SessionFilter, *, everywhere: bool) -> list[SessionF
 
 
 def _no_session_error(wanted: SessionFilter, *, everywhere: bool) -> UnusableError:
-    """Return the error that there is no session where a filter looks for them; it says what to do."""
+    """Return the error that a filter finds no session, with a text that says where else to look."""
     if wanted.project is not None:
         return no_project_error(wanted.project)
     if wanted.places:
@@ -73,7 +73,7 @@ def _no_session_error(wanted: SessionFilter, *, everywhere: bool) -> UnusableErr
 
 
 def no_project_error(project: str) -> UnusableError:
-    """Return the error that no project of this name has sessions; it names projects with similar names.
+    """Return the error that no project of this name has sessions. The text names projects with similar names.
 
     Raises:
         UnusableError: the database cannot be queried.
@@ -109,7 +109,7 @@ _MOST_KNOWN = 12
 
 
 def say_unknown(kind: str, wanted: str, known: Sequence[str]) -> None:
-    """Print on the error stream that no session has the wanted model, tool or tag, and which ones exist.
+    """Print on the error stream that no session has a wanted model, tool or tag, and which ones sessions have.
 
     Args:
         kind: the noun for what a filter names: `model`, `tool` or `tag`.
@@ -125,7 +125,10 @@ def say_unknown(kind: str, wanted: str, known: Sequence[str]) -> None:
 
 
 def watched(paths: Sequence[str]) -> AbstractContextManager[FileSystem]:
-    """Return the file system with which sessions are added up, and show a progress bar if this takes long."""
+    """Return the file system for reading logs while sessions are added up.
+
+    It shows a progress bar if reading takes long.
+    """
     return progress(*paths, title="adding up", passes=2)
 
 
@@ -159,7 +162,9 @@ _TOOL_HELP = "Only sessions that call this tool; again for another one that they
 def filter_options(
     *, tool_help: str = _TOOL_HELP, has_places: bool = True, of_messages: bool = False
 ) -> Callable[[Callable[..., R]], Callable[..., R]]:
-    """Add `--all`, `--in` and the filters of sessions to a command, which gets them as `everywhere` and `wanted`.
+    """Add `--all`, `--in` and the filters of sessions to a command.
+
+    The command gets the arguments `everywhere` (whether `--all` was given) and `wanted` (the filter).
 
     Args:
         tool_help: the help of `--tool`, if the command shows single messages.
@@ -219,9 +224,9 @@ def split_places(names: Sequence[str], places: Sequence[str]) -> tuple[list[str]
 def source_filter_options(
     *, tool_help: str = _TOOL_HELP, of_messages: bool = False
 ) -> Callable[[Callable[..., R]], Callable[..., R]]:
-    """Add the filters of sessions, without `--all`, to a command, which gets them as `wanted`.
+    """Add the filters of sessions, without `--all`, to a command for imports.
 
-    They are for an import, which always includes all projects.
+    The command gets the argument `wanted` (the filter). An import always includes all projects.
 
     Args:
         tool_help: as for `filter_options`.

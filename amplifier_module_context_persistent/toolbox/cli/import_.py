@@ -154,7 +154,7 @@ def import_(
 
 
 def _show_files(path: str, files: list[ImportedFile], *, dry_run: bool, as_json: bool) -> int:
-    """Print what became of a directory's files, and return the exit code."""
+    """Print the result for each file of a directory, and return the exit code."""
     if as_json:
         click.echo(json.dumps(_as_json(files, dry_run=dry_run)))
     else:
@@ -223,7 +223,11 @@ def _paths_in(source: str) -> list[str]:
 
 
 def _all(sources: Sequence[str], wanted: SessionFilter, options: _ImportOptions) -> list[ImportedFile]:
-    """Import files, and all files of directories, show the progress, and return the result for each file."""
+    """Import files, and all files of directories, show the progress, and return the result for each file.
+
+    Raises:
+        UnusableError: a source cannot be read, or has no session files.
+    """
     paths = list(dict.fromkeys(path for source in sources for path in _paths_in(source)))
     files: list[ImportedFile] = []
     with stages() as tell:
@@ -369,7 +373,7 @@ def _show_number_of_files(path: str, files: Sequence[ImportedFile]) -> None:
 
 
 def _sum_of_accounts(accounts: Sequence[Account]) -> Account:
-    """Return one account of several imports: the sums of their counts of lines."""
+    """Return the sum of several accounts, which say how many lines of each type an import mapped, kept or lost."""
     return Account(
         lines_by_file=_sum(account.lines_by_file for account in accounts),
         mapped=_sum(account.mapped for account in accounts),
@@ -420,7 +424,7 @@ def _sum(counters: Iterable[Counter[str]]) -> Counter[str]:
 
 
 def _show_account(account: Account) -> None:
-    """Print a table that says what became of the lines of each type."""
+    """Print a table with the number of lines of each type that an import mapped, kept or lost."""
     say(f"  {counted(account.lines, account.unit)} in all:")
     for title, counts in (
         ("mapped", account.mapped),

@@ -146,10 +146,7 @@ def _place_of_projects(*, everywhere: bool, by_project: bool) -> str:
 
 
 def _picker(wanted: SessionFilter, words: str | None, *, everywhere: bool) -> tuple[_SessionPicker, list[SessionFile]]:
-    """Return what picks the sessions to list, and the sessions from which it picks.
-
-    The second list is empty if the sessions are read from a database page by page.
-    """
+    """Return the object that filters the sessions to list, and the sessions that it filters."""
     if _asks_only_time(wanted, words):
         return _SessionPicker(_pages(everywhere=everywhere), wanted, None), []
     sessions = sessions_of(wanted, everywhere=everywhere)
@@ -252,7 +249,7 @@ def _pages(*, everywhere: bool) -> Iterator[list[SessionFile]]:
 
 
 class _SessionPicker:
-    """Filters sessions, and yields each session as soon as it is known to be the next one.
+    """Filters sessions, and yields each session as soon as no other session can come before it in the list.
 
     Args:
         pages: the sessions, the last written ones first; the next page is read when it is needed.
@@ -303,7 +300,7 @@ class _SessionPicker:
             yield heappop(waiting)[-1]
 
     def finish(self) -> None:
-        """Update the catalogues, and print how many sessions were left out because they have no times."""
+        """Update the catalogues, and print how many sessions were left out because their messages have no times."""
         if self._wanted.since_s is not None or self._wanted.until_s is not None:
             say_without_time(self._without_time)
         self._glances.keep()
@@ -357,7 +354,7 @@ class MessageFilter:
 
 
 def _totals(sessions: Sequence[SessionFile], prices: PriceList) -> Mapping[str, Total]:
-    """Return the totals of each session by its log's path; an empty mapping if they cannot be added up.
+    """Return the totals of each session by its log's path; an empty mapping if the totals cannot be computed.
 
     The failed calls are all those in a session, as for `--failed`; a fork also has the ones of its copied history.
     """
@@ -377,7 +374,7 @@ def _totals(sessions: Sequence[SessionFile], prices: PriceList) -> Mapping[str, 
 
 
 def _figures(one: ListedSession, *, has_costs: bool) -> dict[str, Any]:
-    """Return the facts about a session, besides its overview, for JSON; None for what is not known.
+    """Return the facts about a session, besides its overview, for JSON; None stands for an unknown fact.
 
     Turns, failed calls and costs are left out without `has_costs`.
     """
@@ -411,7 +408,7 @@ def _say_without_remote(sessions: Sequence[SessionFile]) -> None:
 
 
 def _nothing(*, found: bool, has_scope: bool) -> str:
-    """Return a message for an empty list; `has_scope` says that the list is not about this project only."""
+    """Return a message for an empty list; `has_scope` tells that the list covers more than this project."""
     if found:
         return "no session matches"
     if has_scope:

@@ -95,7 +95,7 @@ class LiveList(Generic[T]):
 
 
 def choose(listed: LiveList[T]) -> T | None:
-    """Let a person choose an item, and return it; return None if the person leaves the list.
+    """Let a person choose an item of a list, and return the item. Return None if the person leaves the list.
 
     Raises:
         KeyboardInterrupt: Ctrl-C.
@@ -136,7 +136,7 @@ def _erase(lines: int) -> None:
 
 
 def _presses(descriptor: int) -> Iterator[list[str]]:
-    """Yield the keys as they are pressed, those read together in one list; yield an empty list first."""
+    """Yield the keys that a person presses. Keys that were read together are in one list; the first list is empty."""
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
     yield []
     while True:

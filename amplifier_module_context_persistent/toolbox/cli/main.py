@@ -43,7 +43,11 @@ class Commands(click.Group):
                 formatter.write_dl([(name, entry.short_help) for name, entry in entries.items()])
 
     def main(self, args: Any = None, *more: Any, **options: Any) -> Any:
-        """Run the command, with given arguments or those of the process."""
+        """Run the command with the given arguments, by default those of the process.
+
+        Raises:
+            SystemExit: the command has ended; its code is the exit code.
+        """
         _open_what_is_closed()
         if find_spec("rich") is None:  # every command prints with rich
             click.echo(f"context-persistent: {needs_extra('cli', 'rich')}", err=True)
@@ -60,7 +64,7 @@ class Commands(click.Group):
             return super().make_context(*arguments, **options)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run a command, after the removal of plain copies that a killed one left."""
+        """Remove plain copies of sealed files that a killed command left, and run a command."""
         with _ending(ctx):
             if may_be_left():
                 from ..transfer.plain_copies import remove_abandoned_copies

@@ -22,7 +22,7 @@ _MOST_NAMED = 3
 
 @contextmanager
 def gathering(sessions: Sequence[SessionFile], counter: TokenCounter) -> Iterator[GatheredFigures]:
-    """Gather the figures of sessions, with a progress bar if this takes long; arguments as for `gathered`.
+    """Gather the figures of sessions, with a progress bar if the work takes long; arguments as for `gathered`.
 
     Raises:
         UnusableError: Python has no SQLite, or the figures cannot be added up.

@@ -44,7 +44,7 @@ class SearchedSessions:
     glances: Glances = field(default_factory=Glances)
 
     def look(self, path: str) -> Overview:
-        """Return the list entry of the session with this path."""
+        """Return the list entry of the session whose log has this path."""
         session = next(session for session in self.files if str(session.path) == path)
         return overview_of(session, None, glances=self.glances)
 
@@ -92,7 +92,7 @@ class MatchPrinter:
             self._print(shown_line(line))
 
     def sum_up(self, path: str, total: int) -> None:
-        """Print the session or its number of matching lines, if the options ask for one of these only."""
+        """Print the session's name or its number of matching lines, if the options ask for only one of these."""
         if self.shows_messages:
             return
         named = self._names.of(path).name

@@ -45,7 +45,7 @@ _STYLES = {"user": "green", "assistant": "cyan", "tool": "yellow", "function": "
 
 
 class MessagePrinter:
-    """Prints messages one after another.
+    """Prints the messages of a session on a terminal, each with its head and its text.
 
     Args:
         full: whether long results and texts are shown in full.
@@ -116,7 +116,10 @@ class MessagePrinter:
             self._folded(compaction.summary, _SUMMARY_LINES, indent=_INDENT, style="dim")
 
     def _call_of(self, placed: LiveMessage) -> None:
-        """Print the arguments of a result's call if `with_calls` is set and the head may show only a part of them."""
+        """Print the arguments of the call that a result answers.
+
+        Nothing is printed unless `with_calls` is set and the head may show only a part of the arguments.
+        """
         if not self._with_calls:
             return
         outcome = placed.call_outcome

@@ -22,7 +22,7 @@ R = TypeVar("R")
 def own_forms_options(command: Callable[..., R]) -> Callable[..., R]:
     """Add `--redact-file` and `--redact-values` to a command.
 
-    The command gets the expressions and values to replace as `own`. It gets None if the options name none.
+    The command gets the expressions and values to replace as `own`. Without these options, `own` is None.
     """
 
     @click.option(

@@ -22,7 +22,7 @@ class TimeType(_TimeBase):
     name = "TIME"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Parse a time, and return it in seconds since 1970."""
+        """Parse a time as a person writes it, and return it in seconds since 1970."""
         if isinstance(value, float):
             return value
         try:
@@ -34,7 +34,9 @@ class TimeType(_TimeBase):
 def check_place(
     _context: click.Context, _parameter: click.Parameter, given: str | tuple[str, ...] | None
 ) -> str | tuple[str, ...] | None:
-    """Check the names of files or directories, and return them; a callback of options and arguments.
+    """Check the names of files or directories, and return them unchanged (also None, if there are none).
+
+    This is a callback of options and arguments.
 
     Raises:
         BadParameter: a name is empty, or is a URL, which names no file.

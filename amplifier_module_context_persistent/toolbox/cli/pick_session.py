@@ -74,7 +74,7 @@ def _ask(choices: SessionChoices) -> Overview | None:
 
 
 class SessionChoices:
-    """The sessions to choose from; each is read only when it is needed.
+    """The sessions from which a person chooses. Each session is read only when its facts are needed.
 
     Args:
         sessions: the sessions, the last written first.

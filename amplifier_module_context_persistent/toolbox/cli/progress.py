@@ -36,7 +36,10 @@ LINE_EVERY_S = 10.0
 
 
 class ReadFiles(FileSystem):
-    """The real file system, for a command that prints while it reads; this class shows no bar."""
+    """The real file system with the methods of a progress bar.
+
+    It shows nothing, for commands that print as they read.
+    """
 
     def before_printing(self, *, returns: bool = True) -> None:
         """Remove the bar from the terminal before something is printed; do nothing without a bar.
@@ -79,7 +82,7 @@ class WatchedFiles(ReadFiles):
         self._late_s = monotonic() + LATE_S if returns else inf
 
     def finish(self) -> None:
-        """Prevent the bar from appearing again, because what is read from now on is printed immediately."""
+        """Prevent the bar from appearing again, because the command prints each result at once from now on."""
         self._late_s = inf
 
 

@@ -136,7 +136,7 @@ def _whole_scope(wanted: SessionFilter) -> str:
 
 
 def _left_here(*, everywhere: bool, all_kinds: bool) -> list[tuple[str, list[str]]]:
-    """Return the places without a log in which killed operations left files, each with these files.
+    """Return the places without a log in which killed operations left files, each with the paths of these files.
 
     Args:
         everywhere: whether places of all projects are returned, not only of this project.
@@ -163,7 +163,7 @@ def _warn_of_later(groups: Sequence[Sequence[Overview]], until_s: float) -> None
 
 
 def _own_sessions(directories: Sequence[str], *, everywhere: bool, project: str | None) -> list[SessionFile]:
-    """Return the sessions of one project, of all, or in directories, without other checkouts of the repository.
+    """Return the sessions of one project, of all projects, or in directories, without other checkouts of the project.
 
     Raises:
         UsageError: directories and another place are given.
@@ -182,7 +182,7 @@ def _own_sessions(directories: Sequence[str], *, everywhere: bool, project: str 
 
 
 def _logs_in(directories: Sequence[str]) -> list[SessionFile]:
-    """Return the sessions whose logs are directly in directories, without those of projects in them.
+    """Return the sessions whose logs are directly in directories, without logs of projects below them.
 
     Raises:
         UnusableError: a directory cannot be read.

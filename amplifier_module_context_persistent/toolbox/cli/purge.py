@@ -161,7 +161,7 @@ def _plan_chosen(
 
 
 def _replacement(redact: str | None, own: OwnForms | None, replaced_texts: set[str]) -> Callable[[str], str]:
-    """Return a function that replaces the matches of an expression, or without an expression all secrets.
+    """Return a function that replaces the matches of an expression, or all secrets if `redact` is None.
 
     The function adds each text that it replaces to `replaced_texts`.
 
@@ -174,7 +174,7 @@ def _replacement(redact: str | None, own: OwnForms | None, replaced_texts: set[s
 
 
 def _check_is_session(name: str) -> None:
-    """Check that a name without any option is a session's name, because it may be the text to remove.
+    """Check that the argument of a purge without options is a session's name, because it may be the text to remove.
 
     Raises:
         UsageError: there is no such session; the message says how to replace a text.
@@ -202,7 +202,7 @@ def _passes(what: Purge) -> int:
 
 
 def _plan(path: str, what: Purge) -> SessionPurge:
-    """Return the plan of a purge of one log.
+    """Find out what a purge would do to one log, and return the plan.
 
     Raises:
         UnusableError: the log cannot be read, or cannot be purged in this way.
@@ -254,7 +254,7 @@ class PurgeReport:
         click.echo(f"{what}: {text}", err=True)
 
     def plan(self, session: SessionPurge) -> None:
-        """Print what is removed from one session, and which of its files are changed."""
+        """Print how much a purge removes from one session, and which of the session's files it changes."""
         removed = "would be removed" if self.dry_run else "will be removed for good"
         self.say(f"{session.path}: of this log, this {removed}:")
         if session.finishes:
@@ -278,7 +278,7 @@ class PurgeReport:
             self.say("  the session's id holds it, and stays; only delete removes it")
 
     def counts(self, counts: PurgeCounts) -> None:
-        """Print the counts of what a purge removes and keeps."""
+        """Print the numbers of records that a purge removes and keeps."""
         for number, what, fate in _fates(counts):
             if number:
                 self.say(f"  {counted(number, what)} {fate}")
@@ -309,10 +309,10 @@ def _plain(session: SessionPurge) -> dict[str, Any]:
 
 
 def _say_copies(planned: Sequence[SessionPurge], what: Purge, report: PurgeReport) -> bool:
-    """Print which other logs of the same sessions hold what is removed, and stay as they are until a sync.
+    """Print which other logs of the purged sessions have the removed content; these logs do not change before a sync.
 
-    Return whether one of them is beside the purged session. A purge of a copy that a person took elsewhere is complete
-    without the session that it is a copy of.
+    Return whether one of these logs is beside the purged session. A purge of a copy that a person took elsewhere is
+    complete without the session from which the copy was made.
     """
     copies = CopiesBeside(without=[session.path for session in planned])
     is_left = False
@@ -344,7 +344,11 @@ def _purge(
     *,
     yes: bool,
 ) -> int:
-    """Print what would be removed, ask, purge, and return the exit code."""
+    """Print what a purge would remove, ask for a confirmation, purge, and return the exit code.
+
+    Raises:
+        UnusableError: a session cannot be purged.
+    """
     unread = [session for session in planned if session.error]
     todo = [session for session in planned if not session.is_nothing]
     _show_plan(planned, what, report)
@@ -388,7 +392,7 @@ def _purge(
 
 
 def _show_plan(planned: Sequence[SessionPurge], what: Purge, report: PurgeReport) -> None:
-    """Print what a purge would remove from each session, and what it cannot remove."""
+    """Print the content that a purge would remove from each session, and the places that a purge cannot change."""
     unread = [session for session in planned if session.error]
     todo = [session for session in planned if not session.is_nothing]
     for session in unread:
@@ -431,7 +435,7 @@ def _exit_code(*, is_left: bool, is_failed: bool) -> int:
 
 
 def _purge_one(one: SessionPurge, what: Purge, rule: Rule, report: PurgeReport) -> bool:
-    """Purge one session; return False if a file of the session still contains what was to be removed."""
+    """Purge one session; return False if one of its files still contains content that the purge should have removed."""
     with progress(one.path, title="purging", passes=2) as files:
         done, because = purge_session(one, what, now=utc_now, rule=rule, files=files)
     if because:
@@ -464,7 +468,7 @@ def _without_secrets(own: OwnForms | None, taken: set[str], text: str) -> str:
 
 
 def _fates(counts: PurgeCounts) -> Sequence[tuple[int, str, str]]:
-    """Return rows about a purge: a count, the noun for what is counted, and what the purge does to it."""
+    """Return a row for each kind of content: the count, the noun for it, and what the purge does (remove, keep, …)."""
     return (
         (counts.messages_removed, "message", "removed"),
         (counts.messages_redacted, "message", "redacted"),

@@ -119,7 +119,7 @@ class _Policy:
 
 
 def _requests(transcript: Transcript, policy: _Policy | None, start: int, tell: Progress | None) -> Iterator[Seen]:
-    """Yield the requests from a message on: those under the policy if one is given, else the recorded ones."""
+    """Yield the requests from message `start` on: as a policy would have made them, or as the receipts record them."""
     if policy is None:
         yield from requests(transcript, start=start)
         return
@@ -151,7 +151,7 @@ class _Output:
         self._begun = {turn.start: turn.number for turn in transcript.turns()}
         self._compactions = source_compactions(transcript)
         self.altered = False
-        """Whether a rebuilt view was shown that differs from the recorded one, because the log was altered."""
+        """Whether a rebuilt view that was shown differs from the recorded view, because the log was altered."""
 
     def introduce(self, policy: _Policy | None) -> None:
         """Print that the session is empty, or under which policy views are made."""
@@ -296,7 +296,7 @@ class RequestPanel:
 def strip(marks: Marks, width: int) -> Text:
     """Return the marks of a history on one line, a letter for each message.
 
-    If the line is too short, a letter is for a group of neighbours, and shows the mark of most of them.
+    If the line is too short, a letter stands for several neighbours, and shows the mark that most of them have.
     """
     shown = Text("saw ")
     cells = max(8, width - 4)
@@ -307,7 +307,7 @@ def strip(marks: Marks, width: int) -> Text:
 
 
 def counts_text(marks: Marks) -> Text:
-    """Return the number of messages with each mark, and their ranges if these are few."""
+    """Return the number of messages with each mark, and the ranges of these messages if there are few ranges."""
     counts = marks.counts()
     shown = Text("    ")
     for mark in MARKS:

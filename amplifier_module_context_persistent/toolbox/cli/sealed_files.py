@@ -105,7 +105,7 @@ def how_to_read(directory: str) -> str:
 
 
 def say_left_sealed(directories: Sequence[str]) -> None:
-    """Print on the error stream which sealed files directories have, and how to read them."""
+    """Print on the error stream that directories have sealed files, which were not read, and how to read them."""
     for directory in directories:
         how = how_to_read(directory)
         if how:

@@ -40,7 +40,7 @@ FindPlaces = Callable[[LogReader], list[int] | None]
 
 
 class _HowMany(click.IntRange):
-    """The type of `--best`: a number. If a question stands there, the error says that the number comes first."""
+    """The type of `--best`: a number. If a question is given instead, the error says that the number comes first."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
         """Parse a number."""
@@ -168,7 +168,7 @@ def _check_options(
 
 
 def _search_texts(one: _Search, chosen: SearchedSessions, question: Callable[..., int] | None, *, tells: bool) -> int:
-    """Search for a text, or if no message has the text, answer it as a question; return the exit code.
+    """Search for a text. If no message has the text, answer it as a question. Return the exit code.
 
     Args:
         one: the search.
@@ -212,7 +212,7 @@ def _is_question(pattern: str) -> bool:
 
 
 def _chosen(sessions: Sequence[str], *, everywhere: bool, last: bool, wanted: SessionFilter) -> SearchedSessions:
-    """Return the named sessions, or the filtered ones of this project, of another one, of all, or in directories.
+    """Return the named sessions, or those that filters choose in a project, in all projects, or in directories.
 
     Raises:
         UsageError: the arguments contradict each other.
@@ -270,7 +270,7 @@ def _answer(
 
 
 def _search_all(one: _Search, chosen: SearchedSessions) -> int:
-    """Search the sessions for a text, except those that a catalogue or a database rules out; return the exit code."""
+    """Search sessions for a text, without those that a catalogue or a database rules out; return the exit code."""
     files = chosen.files
     if chosen.are_named or one.hidden:
         return _searched(one, ((str(session.path), None) for session in files))
@@ -355,7 +355,7 @@ class _Search:
     by_time: bool
 
     def run(self, path: str, find_places: FindPlaces | None) -> bool:
-        """Search one session, print each match immediately, and return whether there was one.
+        """Search one session, print each match immediately, and return whether anything matched.
 
         Raises:
             UnusableError: the session cannot be read, or cannot be searched completely.

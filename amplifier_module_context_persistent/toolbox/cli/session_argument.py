@@ -48,7 +48,7 @@ _STORAGE = f"{__name__}.storage"
 
 
 def storage_option(command: Callable[..., R]) -> Callable[..., R]:
-    """Add `--storage` to a command; `storage()` returns the database that it names.
+    """Add `--storage` to a command; the function `storage()` returns the named database.
 
     The connection is kept until the command ends. A password in the URL is never shown.
     """
@@ -145,7 +145,7 @@ def path_of(name: str) -> str:
 
 
 def last_path() -> str:
-    """Return the path or the location of the log of this project that was written last.
+    """Return the path or the location of the last written log of this project.
 
     Raises:
         UnusableError: there is no session, or the database cannot be asked.
@@ -207,7 +207,7 @@ def with_their_sub_agents(paths: Iterable[str]) -> list[SessionFile]:
 
 
 def session_name(path: str) -> str:
-    """Return a session's id, by its log's path, or the path to show if it does not contain an id."""
+    """Return a session's id, given its log's path; the path in a form to show if the path contains no id."""
     return session_id_of(path) or shown_path(path)
 
 
@@ -220,7 +220,7 @@ def file_name(session_id: str) -> str:
 
 
 class SessionFirst(click.Command):
-    """A command with the argument SESSION and others; with `--last` only the others are given."""
+    """A command with the argument SESSION and others; with `--last` the argument SESSION is left out."""
 
     def parse_args(self, context: click.Context, arguments: list[str]) -> list[str]:
         """Parse a command line; with `--last`, click would take the first argument for SESSION."""

@@ -79,7 +79,7 @@ class SessionRows:
             self._has_model = not in_full and width_with_model <= output.width
 
     def show(self, one: ListedSession) -> None:
-        """Print a session; print the heads of the columns before the first one."""
+        """Print one row of the list for a session. Before the first row, print the heads of the columns."""
         seen = one.seen
         if not self.count:
             self._row(list(self._columns), Text("STATE"), "MODEL", "SESSION", style="bold")
@@ -127,7 +127,7 @@ class SessionRows:
             self._show_facts(row)
 
     def _show_facts(self, one: ListedSession) -> None:
-        """Print when a session began, how long it took, its model, its failed calls, and what resuming it costs."""
+        """Print when a session began, how long it took, its model, its failed calls, and the cost of resuming it."""
         seen = one.seen
         facts = []
         if seen.first_message:
@@ -194,7 +194,7 @@ def age(seconds: float) -> str:
 
 
 def time_taken(seconds: float) -> str:
-    """Return a duration in its two largest units, or in one if two do not fit: `41s`, `5m 10s`, `120d`."""
+    """Return a duration in its two largest units, or in one unit if two do not fit: `41s`, `5m 10s`, `120d`."""
     largest, rest = _largest_units(max(0, int(seconds)))
     if not rest:
         return largest

@@ -50,7 +50,7 @@ def _shortest_beginning(ids: Sequence[str], place: int) -> str:
 
 
 def short_id(session_id: str) -> str:
-    """Return the short form of an id without comparing other ids, so that it may not be unique."""
+    """Return the short form of an id, made from this id alone. Another session may have the same short form."""
     if not _LONG_ID.match(session_id):
         return session_id
     head, mark, tail = session_id.partition("_")

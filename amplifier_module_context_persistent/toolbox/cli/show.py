@@ -75,10 +75,10 @@ def show(
     With --errors and without SESSION, the failed calls of all sessions of this project are shown, or of those that
     filters choose. --since and --until limit them to calls made in that time.
 
-    Turns and messages are numbered from 1; negative numbers count from the end: `--turn -1` is the last turn,
-    `--range -10:` the last ten messages. A turn begins at a human message; what comes before the first one belongs to
-    turn 1. A result names the message with its call. Tokens are an estimate, and with --outline those of `stats`. Long
-    texts are folded. In a terminal the output goes through $PAGER.
+    Turns and messages are numbered from 1; negative numbers count from the end: `--turn -1` is the last turn, `--range
+    -10:` the last ten messages. A turn begins at a human message; what comes before the first one belongs to turn 1. A
+    result names the message with its call. Tokens are an estimate, and with --outline those of `stats`. Long texts are
+    folded. In a terminal the output goes through $PAGER.
     """
     tools, of_sessions = wanted.tools, replace(wanted, tools=())  # `--tool` chooses messages here
     if as_outline and (span or role or tools or errors):

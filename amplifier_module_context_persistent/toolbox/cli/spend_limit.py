@@ -23,7 +23,7 @@ else:
 
 @dataclass(frozen=True, slots=True)
 class SpendLimit:
-    """A limit in US dollars for a day, a week (from Monday) or a month, in this machine's time zone."""
+    """A limit of the money spent in a day, a week (from Monday) or a month, in this machine's time zone."""
 
     dollars: float
     unit: str

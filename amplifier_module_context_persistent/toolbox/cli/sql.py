@@ -112,7 +112,7 @@ def sql(
 
 
 def _show(output: Console, answer: Answer, rows: Sequence[Sequence[str]]) -> None:
-    """Print a table; if the terminal is too narrow, print one value on each line, as `psql` does."""
+    """Print the rows of an answer as a table; in a narrow terminal print one value on each line, as `psql` does."""
     heads = [escaped(one_line(name)) for name in answer.columns]
     if not output.is_terminal or width_of(heads, rows) <= output.width:
         output.print(table(answer.columns, rows, right=_numbers(answer)))
@@ -138,7 +138,10 @@ def _check_text(query: str) -> None:
 
 @contextmanager
 def _ending_after(seconds: float) -> Iterator[None]:
-    """End the process after this many seconds, because a single function of SQLite cannot be interrupted."""
+    """End the process if a block takes more than this many seconds.
+
+    A single function call of SQLite cannot be interrupted otherwise.
+    """
 
     def end() -> None:
         os.write(2, b"Error: the query takes too long\n")

@@ -180,7 +180,7 @@ def _show_limit(
     everywhere: bool,
     as_json: bool,
 ) -> None:
-    """Print what is left of a limit, and exit with 1 if more was spent.
+    """Print how much of a limit is left, and exit with 1 if more was spent.
 
     Raises:
         UsageError: the filter has a period too.
@@ -204,7 +204,10 @@ def _show_limit(
 
 
 def _doubts(bill: Bill, prices: PriceList) -> str:
-    """Return what is not known of a bill: requests without a cost, and estimates; "" if all is known."""
+    """Return notes on the unknown parts of a bill: requests without a cost, and estimates.
+
+    Return "" if there are none.
+    """
     doubts = ""
     unknown = bill.unpriced_requests + bill.unreported_requests
     if unknown:

@@ -19,7 +19,7 @@ else:
 
 
 class ByType(_Base):
-    """One criterion of `totals.BY`, or several with commas between them."""
+    """The type of `--by`: one criterion of `totals.BY`, or several with commas between them."""
 
     name = "WHAT"
 

@@ -33,9 +33,9 @@ _UNKNOWN = "?"
 _UNKNOWNS = {"tag": "no tag", "project": "no project"}
 """The words shown for sessions without a tag or a project; other missing keys are shown as `?`."""
 _OF_CALLS = frozenset(one.name for one in fields(Total)) - {"sessions", "sub_agents", "bill"}
-"""The figures of calls, which a model does not have; they are null in the row of a model."""
+"""The figures about calls. They are null in a row for a model, because a model makes no calls."""
 _OF_REQUESTS = frozenset(Bill().to_json()) | {"turns"}
-"""The figures of requests, which a tool does not have; they are null in the row of a tool."""
+"""The figures about requests. They are null in a row for a tool, because a tool makes no requests."""
 
 
 def show_many(
@@ -101,7 +101,7 @@ def show_many(
 
 
 def _show_notes_on_parts(output: Console, by: Sequence[str], notes: list[str]) -> None:
-    """Print the notes below a table of parts; the notes on the cost only if the table has one."""
+    """Print the notes below a table of parts; notes on the cost only if the table has costs."""
     show_notes(output, notes if "tool" not in by else [])
     if "tag" in by:
         show_notes(output, ["a session with several tags counts for each of them, and once in `all`"])
@@ -112,11 +112,11 @@ _BY_TOOL = ("tool",)
 
 
 Parts = Mapping[tuple[str, ...], Total]
-"""Totals by the keys of one criterion or two."""
+"""Totals by key; a key has a value for each criterion, of which there are one or two."""
 
 
 def _dearest(parts: Parts, most: int) -> Parts:
-    """Return the parts with the highest cost; among equal costs, those with the most calls."""
+    """Return the `most` parts with the highest cost; of parts with equal costs, the ones with the most calls."""
     ranked = sorted(parts.items(), key=lambda part: (-part[1].bill.cost, -part[1].calls, part[0]))
     return dict(ranked[:most])
 

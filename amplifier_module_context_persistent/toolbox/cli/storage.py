@@ -173,7 +173,7 @@ def _print_statements(schema: str, asked: _Asked) -> None:
 
 
 def _prepare(connection: psycopg.Connection[Any], schema: str, asked: _Asked) -> _TableWork:
-    """Create tables, or with `migrate` add missing parts to them; then secure rows and grant rights.
+    """Create tables, or with `migrate` add the parts that existing tables lack; then secure the rows and grant rights.
 
     Raises:
         UnusableError: the tables are newer, too old to be used without `migrate`, or cannot be in parts.
@@ -226,7 +226,7 @@ def _foresee(connection: psycopg.Connection[Any], schema: str, asked: _Asked) ->
 
 
 def _check_version(before: int | None, *, migrate: bool) -> None:
-    """Check that this package can work on tables of a version.
+    """Check that this package can use tables of a version (`before`); None if there are no tables yet.
 
     Raises:
         UnusableError: the tables are newer, or too old to be used without `migrate`.
@@ -277,7 +277,7 @@ def _show(location: Location, done: _TableWork, asked: _Asked, *, dry_run: bool)
 
 
 def _said(work: _TableWork, *, dry_run: bool) -> str:
-    """Return a description of the changes to the tables; `dry_run` says that they are only planned."""
+    """Return a description of the changes to the tables; with `dry_run`, of the planned changes."""
     tables = f"the tables of version {work.version}"
     if work.partitioned:
         tables += ", in parts,"

@@ -89,7 +89,7 @@ def _lines(found: Sequence[LinesOfNoLog]) -> str:
 
 
 def _begun(key: LogKey, layout: Layout) -> str:
-    """Return when the lines were begun, in UTC; "" if the tables do not tell."""
+    """Return the time at which lines without a session were written first, in UTC; "" if the tables have no time."""
     if not layout.has_derived_ids:
         return ""
     return f"{datetime.fromtimestamp(key.generation / 1e6, UTC):%Y-%m-%dT%H:%M:%SZ}"

@@ -124,10 +124,10 @@ def sync(
 
 
 def _forget(place: str, *, dry_run: bool) -> None:
-    """Forget a place that an earlier sync noted, and print it.
+    """Remove a place from the list of places that syncs noted, and print the place.
 
     Raises:
-        UnusableError: no such place is noted; the text names those that are.
+        UnusableError: the list does not have the place; the text names the places that it has.
     """
     if dry_run:
         raise click.UsageError("--forget changes nothing but the note of the place; give it without --dry-run")
@@ -141,12 +141,12 @@ def _forget(place: str, *, dry_run: bool) -> None:
 
 
 def _count_sessions(erasing: Sequence[ErasingStep]) -> int:
-    """Return the number of logs in which something is erased; several erasures may be about one log."""
+    """Return the number of logs in which a sync erases something. Several erasures may concern one log."""
     return len({str(step.session.path) for step in erasing if not step.error})
 
 
 def _erasing_on_both(here: Side, there: Side, travelling: Sequence[TravellingErasures]) -> list[ErasingStep]:
-    """Return the steps that erase on each side what was erased on the other side."""
+    """Return the steps of a sync that erase on each side what was erased on the other side."""
     by_salt = {erasure.salt: erasure for side_erasures in travelling for erasure in side_erasures.new}
     new = list(by_salt.values())
     if not new:
@@ -255,7 +255,7 @@ def _plan(here: Side, there: Side, force: Sequence[Erasure], scope: _Scope, with
 
 
 def _show(erasing: Sequence[ErasingStep], plan: _Plan, there: Side) -> None:
-    """Print what will be done, erasures first."""
+    """Print the planned steps of a sync: first the erasures, then the copies."""
     for side in (plan.sync.here, there):
         _show_erasing([step for step in erasing if step.side is side and not step.error], side)
         to_side = [step for step in plan.steps if step.to is side]
@@ -281,7 +281,7 @@ def _show_room(steps: Sequence[Step], root: Path, *, is_home: bool) -> None:
 
 
 def _show_erasing(steps: Sequence[ErasingStep], side: Side) -> None:
-    """Print what is erased on one side, and the files that stay there."""
+    """Print which sessions or messages are erased on one side of a sync, and which of their files stay."""
     if steps:
         say(f"To be erased first {side.where}, since it was erased elsewhere (then these are compared again):")
     for step in steps:
@@ -297,7 +297,7 @@ def _name(side: Side) -> str:
 
 
 def _called(session_id: str, log: str) -> str:
-    """Return a session's id, with its name if it has one."""
+    """Return a session's id, followed by its name if the session has a name."""
     named = read_name(log).name
     return f"{session_id} ({cut(one_line(named), _NAME_CELLS)})" if named else session_id
 
@@ -338,7 +338,7 @@ def _left(step: Step) -> str:
 
 
 def _told(erasing: Sequence[ErasingStep], plan: _Plan, there: Side, *, dry_run: bool, as_json: bool) -> int:
-    """Print what was done, and return the exit code."""
+    """Print the finished steps of a sync, and return the exit code."""
     left = [step for step in plan.steps if step.is_left]
     failed = [step for step in erasing if step.error]
     has_files_left = any(step.files_that_stay or step.linked for step in erasing)
@@ -365,7 +365,7 @@ def _told(erasing: Sequence[ErasingStep], plan: _Plan, there: Side, *, dry_run: 
 
 
 def _summary(erasing: Sequence[ErasingStep], plan: _Plan, *, dry_run: bool) -> str:
-    """Return a line that sums up the actions; for a dry run, what would be done."""
+    """Return a line with the numbers of copied and erased sessions; for a dry run, in the form of a plan."""
     if not plan.steps and not erasing:
         if not plan.in_step:
             return "No session matches."

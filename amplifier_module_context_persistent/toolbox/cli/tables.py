@@ -209,8 +209,8 @@ def _lines_of(head: str) -> list[str]:
 def _cut_apart(cells: Sequence[str], width: int, *, is_end: bool) -> list[str]:
     """Return texts cut to a width: at the end, in the middle or at the front, so that they stay distinct.
 
-    If several ways keep equally many texts distinct, the first of these is used; with `is_end` the texts are cut at the
-    front first, because the end names a project or a file.
+    If several ways keep equally many texts distinct, the first of these ways is used; with `is_end` the texts are cut
+    at the front first, because the end names a project or a file.
     """
     ways = (_without_front, _without_middle, cut) if is_end else (cut, _without_middle, _without_front)
     columns = [_cut_in(way, cells, width) for way in ways]
@@ -218,7 +218,7 @@ def _cut_apart(cells: Sequence[str], width: int, *, is_end: bool) -> list[str]:
 
 
 def _cut_in(shorten: Callable[[str, int], str], cells: Sequence[str], width: int) -> list[str]:
-    """Return texts in which those that are too wide are shortened to a width."""
+    """Return the texts, with those that are wider than `width` shortened by the function `shorten`."""
     return [cell if cell_len(cell) <= width else shorten(cell, width) for cell in cells]
 
 
@@ -254,7 +254,7 @@ def show_cost(output: Console, cost: Cost, notes: list[str]) -> None:
 
 
 def show_waiting(output: Console) -> None:
-    """Print below a table of tools what their times include."""
+    """Print, below a table of tools, a note on what the times of calls include."""
     show_notes(output, ["took: from a call to its result, with the wait for a person who was asked"])
 
 

@@ -61,7 +61,7 @@ def _escape(match: re.Match[str]) -> str:
 
 
 def say(text: str) -> None:
-    """Print one line of text, escaped."""
+    """Print one line of text, with unprintable characters escaped."""
     click.echo(escaped(one_line(text)))
 
 
@@ -90,7 +90,7 @@ def duration(seconds: float) -> str:
 
 
 def cut(text: str, cells: int) -> str:
-    """Return a text, cut and marked with `...` if it is wider than a number of cells."""
+    """Return a text, cut and marked with `...` if the text is wider than a number of terminal cells."""
     from rich.cells import cell_len, set_cell_size
 
     if cell_len(text) <= cells:

@@ -39,7 +39,7 @@ _RENAMED_IN = {
     ("purge", "--cleared-only"): "--cleared",
     ("show", "--failed"): "--errors",
 }
-"""The right names of options, by a command and a wrong name; these precede `_RENAMED`."""
+"""The right names of options, by a command and a wrong name. These entries have priority over `_RENAMED`."""
 _OPTION_OF_WORD = {
     "fork": ("--at", "the last turn to copy, or a message's id"),
     "rewind": ("--to", "the last turn to keep, or a message's id"),
@@ -49,11 +49,11 @@ _OPTION_OF_WORD = {
 }
 """The option that a person may mean by an extra argument, and the option's value, by command."""
 _ARGUMENTS = {("reports", "-o"): "DIRECTORY", ("reports", "--output"): "DIRECTORY", ("rename", "--name"): "NAME"}
-"""The argument to use, by a command and an option that it does not have."""
+"""The argument to use instead of an option that a command does not have, by command and option."""
 
 
 def in_one_line(error: click.UsageError, group: click.Context | None = None) -> UnusableError:
-    """Return a usage error as an error on one line that says what to do.
+    """Return a usage error of click as an error on one line that says what to do.
 
     Args:
         error: the error.
@@ -87,7 +87,8 @@ def _with_help(text: str, path: str) -> UnusableError:
 
 
 _CLICKS_OWN = ("Got unexpected", "No such command")
-"""The beginnings of click's own messages of the class `UsageError`. All others are written in this package."""
+"""The beginnings of click's own messages of the class `UsageError`. All other texts of this class are from this
+package."""
 
 
 _EXTRA = re.compile(r"Got unexpected extra argument \((.*)\)\.?", re.DOTALL)
@@ -123,7 +124,7 @@ def _as_option(word: str, context: click.Context) -> str:
 
 
 def _no_such_command(given: str, context: click.Context, path: str) -> str:
-    """Return a message that a command does not exist, with the most similar one."""
+    """Return the text that a command does not exist, with the name of the most similar command."""
     group = context.command
     names = group.list_commands(context) if isinstance(group, click.Group) else []
     similar = [_COMMANDS[given]] if _COMMANDS.get(given) in names else get_close_matches(given, names, 1)

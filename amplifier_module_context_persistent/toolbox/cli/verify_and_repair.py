@@ -96,7 +96,7 @@ def verify(
 
 
 def _sum_of(states: Sequence[str]) -> str:
-    """Return the number of logs in each state, on one line."""
+    """Return the number of logs in each state (such as `sound`) on one line."""
     counts = Counter(states)
     if len(counts) == 1:
         return f"{len(states):,} logs, all {states[0]}."
@@ -104,7 +104,7 @@ def _sum_of(states: Sequence[str]) -> str:
 
 
 def _named(sessions: Sequence[str], *, last: bool, everywhere: bool, wanted: SessionFilter) -> Sequence[str]:
-    """Return the sessions that the command line names, or the logs of those that filters choose.
+    """Return the sessions that the command line names, or the logs of the sessions that filters choose.
 
     Raises:
         UsageError: the command line names no session, or names sessions in two ways.
@@ -183,7 +183,7 @@ def _say(output: Console, text: str, *, bold: bool = False) -> None:
 
 
 def _show(output: Console, path: str, report: Report, *, in_full: bool) -> None:
-    """Print the report of a log, or with `in_full=False` only that it is sound, and the number of notes."""
+    """Print the findings about a log; with `in_full=False`, only that the log is sound, and the number of notes."""
     if not in_full:
         notes = f"; {counted(len(report.notes), 'note')}" if report.notes else ""
         _say(output, f"{path}: sound{notes}")
@@ -202,7 +202,7 @@ def _show(output: Console, path: str, report: Report, *, in_full: bool) -> None:
 
 
 def _show_findings(output: Console, title: str, findings: list[Finding]) -> None:
-    """Print findings. Equal ones are printed once, followed by their other places."""
+    """Print findings about a log. Equal findings are printed once, followed by their other places."""
     if not findings:
         _say(output, f"  {title}: none")
         return
@@ -226,7 +226,7 @@ def _show_findings(output: Console, title: str, findings: list[Finding]) -> None
 
 
 def _other_places(findings: Sequence[Finding], place: str) -> str:
-    """Return the places of findings as a text, apart from one place, of a few findings at most."""
+    """Return the places of equal findings as a text, without `place`. Only the first few places are named."""
     places = dict.fromkeys(map(_place, findings))
     others = [other for other in places if other not in ("", place)]
     if not others:
@@ -239,7 +239,7 @@ def _other_places(findings: Sequence[Finding], place: str) -> str:
 
 
 def _place(finding: Finding) -> str:
-    """Return the line and the byte of a finding as text; "" if it has no place."""
+    """Return the line and the byte of a finding as text; "" if the finding has no place."""
     parts = []
     if finding.line is not None:
         parts.append(f"line {finding.line:,}")

@@ -102,7 +102,7 @@ def view(
 
 
 def _verdict_on(request: FoundRequest, rebuilt: RebuiltView) -> str:
-    """Return a sentence: whether the rebuilt view is proved to be the one that was sent, or that none was sent yet."""
+    """Return a sentence: whether the rebuilt view is proved to be the sent view, or that no view was sent yet."""
     if request.is_next:
         return NEXT
     return verdict(request.noted, rebuilt)
@@ -170,7 +170,7 @@ def _introduce(request: FoundRequest) -> None:
 
 
 def _show_sent(book: ReceiptLog, receipt: Receipt, printer: MessagePrinter) -> None:
-    """Print what the host reported to have sent for a view, and the tokens that the provider counted beyond it."""
+    """Print the request that the host reported for a view, and the tokens that the provider counted beyond the view."""
     sent = book.sent_for(receipt)
     if sent is None:
         _say(AFTERWARDS)

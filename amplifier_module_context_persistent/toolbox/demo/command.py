@@ -42,7 +42,7 @@ class DemoError(click.ClickException):
 
 @dataclass(frozen=True, slots=True)
 class PlayedDemo:
-    """What the two processes reported, and what the log's file held after each."""
+    """The reports of the demonstration's two processes, and the content of the log's file after each process."""
 
     first: Told
     resumed: Told
@@ -53,11 +53,11 @@ class PlayedDemo:
     stored_at_end: list[Message]
 
     def of(self, event: str, *, resumed: bool) -> Told:
-        """Return what one of the two processes reported of an event, in order."""
+        """Return the reports of one of the two processes about an event, in order."""
         return [told for told in (self.resumed if resumed else self.first) if told["event"] == event]
 
     def acknowledged(self, *, resumed: bool) -> list[Message]:
-        """Return the messages that one of the two processes had acknowledged."""
+        """Return the messages that were acknowledged to one of the two processes."""
         return [told["message"] for told in self.of("acknowledged", resumed=resumed)]
 
     def messages(self, event: str) -> list[Message]:
@@ -66,7 +66,7 @@ class PlayedDemo:
         return messages
 
     def faults(self) -> list[str]:
-        """Say what went wrong, in a sentence each; empty if all is well."""
+        """Return a sentence for each fault of the played demonstration; an empty list if there was none."""
         before = self.acknowledged(resumed=False)
         everything = before + self.acknowledged(resumed=True)
         found = [
@@ -106,7 +106,7 @@ def demo(*, keep: bool, as_json: bool, storage: str | None) -> None:
 
 
 def play(directory: Path, storage: str | None = None) -> PlayedDemo:
-    """Run the session in a directory, kill it, run it again; with `storage`, its log is in that database.
+    """Run the session in a directory, kill it, run it again; with `storage`, the session's log is in that database.
 
     Raises:
         DemoError: one of the processes failed or hung.
@@ -131,7 +131,7 @@ def read_messages(log_path: str, storage: str | None = None) -> list[Message]:
 
 
 def is_valid(view: Sequence[Message]) -> bool:
-    """Return whether a provider would accept a view as it is: no message must be moved, added or left out before."""
+    """Return whether a provider would accept a view unchanged: no message must be moved, added or left out."""
     return in_order(view, ANTHROPIC) == list(view)
 
 
@@ -154,7 +154,11 @@ def _directory(*, keep: bool) -> Iterator[Path]:
 
 
 def play_part(part: str, directory: Path, storage: str | None = None) -> tuple[Told, str]:
-    """Run one process and collect its reports; the first one is killed in the middle of its second turn."""
+    """Run one process of the demonstration and collect its reports. The first one is killed in its second turn.
+
+    Raises:
+        DemoError: the process failed or hung.
+    """
     home, project = os.fspath(directory / "home"), os.fspath(directory / "project")
     errors_path = directory / f"{part}.stderr"
     told: Told = []
@@ -191,7 +195,7 @@ def play_part(part: str, directory: Path, storage: str | None = None) -> tuple[T
 
 
 def _is_mid_turn(told: Told) -> bool:
-    """Return whether one of two parallel calls is answered and the other one is still at work."""
+    """Return whether the process has a result for one of its two parallel calls, and waits for the other result."""
     running = any(t["event"] == "running" and t["tool"] == INTERRUPTED_TOOL for t in told)
     last = told[-1]
     return running and last["event"] == "acknowledged" and last["message"]["role"] == "tool"
@@ -201,15 +205,15 @@ def _is_mid_turn(told: Told) -> bool:
 
 
 EMBEDDED = "embedded"
-"""The storage of which the demonstration starts the server itself, and removes it at the end."""
+"""The name of a storage for which the demonstration starts a database server, and removes it at the end."""
 
 
 @contextmanager
 def _opened(storage: str) -> Iterator[str]:
-    """Give a storage with our tables, for as long as the block lasts: the given one, or a server of its own.
+    """Prepare a storage with our tables while a block lasts: the given database, or a server started for the block.
 
     Raises:
-        ClickException: what it needs is not installed, or the server does not start.
+        ClickException: the needed package is not installed, or the server does not start.
     """
     from ...log.postgres.schema import create_schema
 
@@ -329,7 +333,7 @@ def _list(console: Console, messages: Sequence[Message], *, first: int = 1) -> N
 
 
 def _words(message: Message) -> str:
-    """Return the first words of a message, on one line and without control characters, and its calls."""
+    """Return the first words of a message on one line, without control characters, and the names of its calls."""
     printable = "".join(char if char.isprintable() else " " for char in str(message.get("content")))
     text = " ".join(printable.split())
     calls = ", ".join(call["tool"] for call in message.get("tool_calls") or ())

@@ -36,12 +36,12 @@ Stored = dict[str, Any]
 
 
 class ScriptedProvider:
-    """A provider whose answers follow from what the view shows it; it reaches no network."""
+    """A provider without a model: a script decides each answer by the messages of the request. It uses no network."""
 
     name = "scripted"
 
     def get_info(self) -> Any:
-        """Say who this is."""
+        """Return the provider's id and name."""
         return ProviderInfo(id=self.name, display_name="Scripted")
 
     async def list_models(self) -> list[Any]:
@@ -49,7 +49,7 @@ class ScriptedProvider:
         return []
 
     async def complete(self, request: Any, **_: Any) -> Any:
-        """Give the script's next step: it depends on the turn's question and on the results after it."""
+        """Return the next answer of the script, which depends on the turn's question and the results after it."""
         last_question = max(place for place, message in enumerate(request.messages) if message.role == "user")
         question = str(request.messages[last_question].content)
         has_results = last_question < len(request.messages) - 1
@@ -85,7 +85,7 @@ def _verdict(texts: list[str]) -> str:
 
 
 class ScriptedTool:
-    """A tool with one fixed answer, which may never come."""
+    """A tool with one fixed answer, which can also never answer."""
 
     def __init__(self, name: str, answer: str, *, endless: bool = False) -> None:
         self.name, self.description, self._answer, self._endless = name, f"Scripted: {name}", answer, endless
@@ -99,7 +99,7 @@ class ScriptedTool:
 
 
 class ScriptedLoop:
-    """An orchestrator: asks the provider, runs the tools that it calls at the same time, stores all of it."""
+    """An orchestrator that asks the provider, runs all called tools at the same time, and stores the messages."""
 
     name = "scripted"
 
@@ -109,7 +109,7 @@ class ScriptedLoop:
     async def execute(
         self, prompt: str, context: Any, providers: Mapping[str, Any], tools: Mapping[str, Any], hooks: Any, **_: Any
     ) -> str:
-        """Run one turn."""
+        """Run one turn: store the prompt, ask the provider, and run tools until an answer has no calls."""
         await hooks.emit("prompt:submit", {"prompt": prompt})
         await self._add(context, {"role": "user", "content": prompt})
         provider = next(iter(providers.values()))
@@ -186,7 +186,7 @@ def mount_plan(storage: str | None) -> dict[str, Any]:
 
 
 async def run(directory: Path, tell: Tell, *, resumed: bool, storage: str | None = None) -> None:
-    """Start the session, or resume it as the command line does, and play its part of the script."""
+    """Start the session, or resume it as the host's command line does, and run the turns of this part of the script."""
     session = AmplifierSession(mount_plan(storage), session_id=SESSION_ID, is_resumed=resumed)
     coordinator = session.coordinator
     coordinator.register_capability("session.working_dir", os.fspath(directory))
@@ -245,9 +245,10 @@ def _telling(channel: TextIO) -> Tell:
 
 
 def main(arguments: list[str]) -> None:
-    """Play `first` or `resumed` in a directory. If the log is in a database, the environment names the database.
+    """Play the part `first` or `resumed` in a directory.
 
-    It is no argument of the command, because others on the machine could see a password in an argument.
+    If the log is in a database, an environment variable names the database, because others on the machine could see the
+    password in an argument of the process.
     """
     part, directory = arguments
     storage = os.environ.get(STORAGE_VARIABLE) or None

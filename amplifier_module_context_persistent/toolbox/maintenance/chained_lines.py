@@ -9,7 +9,7 @@ from ...log.checksum import seal, stored_crc
 
 
 class ChainedLines:
-    """Writes records and other bytes as lines with LF; each line's checksum continues that of the line before."""
+    """Writes records and other bytes as lines with LF. Each line's checksum continues that of the line before."""
 
     def __init__(self, write: Callable[[bytes], None]) -> None:
         self._write, self._seed = write, 0
@@ -22,7 +22,7 @@ class ChainedLines:
         self._write(line)
 
     def put_raw(self, line: bytes) -> None:
-        """Copy bytes that are not a record; the chain of checksums continues through them, as in a reader."""
+        """Copy bytes that are not a record. The chain of checksums continues through these bytes, as in a reader."""
         self.has_raw, stored = True, stored_crc(line)
         self._seed = crc32(line, self._seed) if stored is None else stored
         self._write(line + b"\n")

@@ -33,7 +33,7 @@ _MOST_HEADER_BYTES = 8 << 20
 
 
 def files_left(log: str, others: tuple[str, ...] = ()) -> list[str]:
-    """Return the paths of this user's leftovers beside a log.
+    """Return the paths of files beside a log that killed operations of this user left there.
 
     Args:
         log: the log's file, which may be missing.
@@ -114,7 +114,7 @@ def place_left(log: str, others: tuple[str, ...] = (), *, tails: bool = True) ->
 
 
 def _is_left(path: str) -> bool:
-    """Return whether a file belongs to this user and no running operation has it locked."""
+    """Return whether a file belongs to this user and no running operation holds a lock on the file."""
     try:
         status = os.stat(path, follow_symlinks=False)
         if not is_own(status):

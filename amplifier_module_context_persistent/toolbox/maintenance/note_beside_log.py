@@ -60,7 +60,7 @@ class WrittenFiles:
 
     @classmethod
     def beside(cls, log: str | os.PathLike[str], files: FileSystem | None = None) -> WrittenFiles:
-        """Read and return the note beside a log; return an empty note if there is no readable one."""
+        """Read and return the note beside a log. Return an empty note if the file is missing or cannot be read."""
         note = cls(os.path.abspath(os.fspath(log)), files)
         try:
             if not stat.S_ISREG(os.lstat(note.path).st_mode):  # opening a FIFO would block
@@ -85,7 +85,7 @@ class WrittenFiles:
         return bool(self.contents.get(name))
 
     def owns(self, name: str) -> bool:
-        """Return whether a file beside the log exists and contains what we wrote.
+        """Return whether a file beside the log exists and has a content that this package wrote.
 
         Raises:
             OSError: the file exists and cannot be read.
@@ -114,12 +114,12 @@ class WrittenFiles:
         self.save()
 
     def expect(self, name: str, content: Content) -> None:
-        """Note a content that a file is about to get, besides the contents that it may have now."""
+        """Note a content that a file is about to get, in addition to the noted contents that it may have now."""
         self.contents[name] = [*(one for one in self.contents.get(name, ()) if one != content), content]
         self.save()
 
     def settle(self, name: str, content: Content) -> None:
-        """Note the content that a file has now as its only one."""
+        """Note the present content of a file, and forget its other noted contents."""
         if self.contents.get(name) != [content]:
             self.contents[name] = [content]
             self.save()

@@ -59,11 +59,11 @@ class PurgePlan:
 
 
 def plan_purge(path: str, purge: Purge, *, files: FileSystem | None = None) -> PurgePlan:
-    """Count what a purge would remove, and write nothing.
+    """Count the records that a purge would remove. Nothing is written.
 
     Raises:
         PurgeError: this log cannot be purged in this way.
-        LogUnreadableError: there is no log, or it cannot be read.
+        LogUnreadableError: the log does not exist or cannot be read.
     """
     with closing(_open_to_plan(path, purge, files)) as reader:
         _follow(reader)
@@ -86,7 +86,7 @@ def plan_purge(path: str, purge: Purge, *, files: FileSystem | None = None) -> P
 
 
 def _open_to_plan(path: str, purge: Purge, files: FileSystem | None) -> StoredLog:
-    """Open the reader for a plan; for a redaction of a file, the reader searches each line while it scans."""
+    """Open the reader for a plan. For a redaction of a file, the reader also searches each line."""
     if stored_name(path) is not None:
         return cast("StoredLog", open_reader(path, files=files, trusting=False))
     if purge.redact is None:
@@ -109,23 +109,23 @@ def purge_log(
     files: FileSystem | None = None,
     lock_timeout_s: float = 10.0,
 ) -> PurgeCounts:
-    """Erase history and return the counts of what was removed; write nothing if there is nothing to remove.
+    """Remove records or texts from a log, and return the counts. Write nothing if there is nothing to remove.
 
     Args:
         path: the log's file, or its location in a database.
         purge: what to remove.
         now: gives ISO 8601 timestamps.
         known: the scan of the log's file that the plan made.
-        note: is called with the log after it was read, before anything changes; returns the salt of the erasure's
-            line in the lists of erasures, or an empty text. If it raises, the purge ends.
+        note: is called with the log after it was read, before anything changes; returns the salt of the erasure's line
+            in the lists of erasures, or an empty text. If it raises, the purge ends.
         files: the system calls; tests replace them, and they report the progress of reading.
         lock_timeout_s: the longest wait for another process that holds the lock.
 
     Raises:
         PurgeError: this log cannot be purged in this way, or another purge came first; nothing was changed.
         AppendError: the system or the server refused; the log is unchanged.
-        LogFailedError: the log was purged, but the system refused to make that durable or to remove the saved tails;
-            or a server did not say whether it was purged.
+        LogFailedError: the log was purged, but the system refused to make that durable or to remove the saved tails; or
+            a server did not say whether it was purged.
         LockTimeoutError: another process holds the lock.
         LogUnreadableError: there is no log, or it cannot be read.
     """
@@ -160,7 +160,11 @@ def _rewrite(
     salt: str,
     known: KnownScan | None = None,
 ) -> None:
-    """Write the remaining records to a new log, and replace the old one; do nothing if there is nothing to remove."""
+    """Write the remaining records to a new log, and replace the old log. Do nothing if there is nothing to remove.
+
+    Raises:
+        PurgeError: the log was purged, replaced or damaged meanwhile; nothing was changed.
+    """
     index = log.index
     unaltered = known.unaltered_in(index, purge) if known is not None else {}
     with new, new.refusing():
@@ -195,7 +199,7 @@ def _follow(reader: ReadableLog) -> None:
 
 
 def _count_beside(reader: ReadableLog, purge: Purge, counts: PurgeCounts) -> None:
-    """Count the log's bytes; its torn tails as far as the purge affects them; rows that an earlier log left."""
+    """Count the log's bytes, the torn tails that the purge affects, and rows that an earlier log of this name left."""
     counts.bytes_before, file = reader.describe().size_bytes, file_reader(reader)
     if file is None:
         counts.leftover_lines = 0 if purge.is_torn_only else leftover_lines(reader)

@@ -29,7 +29,7 @@ _BLOCK_BYTES = 1 << 20
 
 
 class PurgeFile:
-    """A new file beside a log, which will replace the log; use it in a `with` statement.
+    """A new file beside a log, which replaces the log at the end. Use it in a `with` statement.
 
     Args:
         reader: the open log.
@@ -71,7 +71,7 @@ class PurgeFile:
 
     @contextlib.contextmanager
     def refusing(self) -> Iterator[None]:
-        """Convert an `OSError` to an `AppendError` that says that the log is unchanged."""
+        """Convert an `OSError` in a block to an `AppendError` that says that the log is unchanged."""
         try:
             yield
         except LogError:
@@ -184,7 +184,7 @@ def _check_file(reader: LogReader) -> None:
 
 
 def _sweep(files: FileSystem, path: str) -> None:
-    """Remove the files of this user's killed purges; a running purge holds a lock on its file."""
+    """Remove the files that killed purges of this user left. A file of a running purge is locked, and stays."""
     for name in unfinished_purges(path):
         with contextlib.suppress(OSError):
             if not is_own(files.stat(name)):

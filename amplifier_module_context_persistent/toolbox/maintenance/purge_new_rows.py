@@ -37,7 +37,7 @@ def open_rows(location: str, timeout_s: float, files: FileSystem | None = None) 
 
 
 class PurgeRows:
-    """New rows in a database that replace a log's rows; use it in a `with` statement.
+    """New rows in a database, which replace a log's rows at the end. Use it in a `with` statement.
 
     Args:
         reader: the open log.
@@ -64,7 +64,7 @@ class PurgeRows:
 
     @contextmanager
     def refusing(self) -> Iterator[None]:
-        """Raise a `PurgeError` if the log's rows disappear because another purge finished first."""
+        """Raise a `PurgeError` if the log's rows disappear during a block, because another purge finished first."""
         try:
             yield
         except LogUnreadableError as error:
@@ -79,7 +79,7 @@ class PurgeRows:
 
     @contextmanager
     def holding(self) -> Iterator[None]:
-        """Prevent appends to the log until the transaction ends, and read the records that were appended before."""
+        """Prevent appends to the log until the transaction ends, and read the records appended before the block."""
         self._new.hurry()
         self._reader.take_in(self._new.connection, lock=True)
         yield

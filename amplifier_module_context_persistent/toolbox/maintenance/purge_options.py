@@ -11,20 +11,21 @@ from ...messages.replace_in_message import Replace
 
 @dataclass(frozen=True, slots=True)
 class Purge:
-    """The content to remove: at most one of the first five fields, and `torn` with that field or alone."""
+    """The content that a purge removes: at most one of the first five fields, and `torn` with that field or alone."""
 
     before: str | None = None
-    """Remove all messages before the message with this id."""
+    """The id of a message: all messages before this message are removed."""
     cleared: bool = False
     """Remove all messages that are not live, that is, not in the current history."""
     everything: bool = False
     redact: Replace | None = None
-    """Replace text in the strings of messages with this function."""
+    """A function that replaces text in the strings of messages."""
     took: Callable[[int], bool] | None = None
-    """Remove each message that another purge removed; given the hash of a message's id, returns whether it did."""
+    """A function that tells, by the hash of a message's id, whether another purge removed the message. Such messages
+    are removed here too."""
     took_all: bool = False
-    """With `took`: whether the other purge removed everything. A log that has only messages that it removed is then
-    purged of everything, with names, tags, pins and hidden turns."""
+    """With `took`: whether the other purge removed everything. If so, and a log has only messages that the other purge
+    removed, everything is removed from the log, also names, tags, pins and hidden turns."""
     torn: bool = False
     """Remove the torn tails that were saved beside the log, and the torn tail at the log's end."""
 
@@ -48,7 +49,7 @@ class Purge:
 
 @dataclass(slots=True)
 class PurgeCounts:
-    """The counts of what a purge removes or would remove."""
+    """The counts of the content that a purge removes, or would remove."""
 
     messages_removed: int = 0
     messages_redacted: int = 0
@@ -56,7 +57,7 @@ class PurgeCounts:
     controls_removed: int = 0
     controls_redacted: int = 0
     altered_kept: int = 0
-    """The number of kept messages whose checksum is wrong; readers still report them after the purge."""
+    """The number of kept messages whose checksum is wrong; readers still report these messages after the purge."""
     unreadable_kept: int = 0
     """The number of pieces of bytes that are not a record and stay."""
     unreadable_removed: int = 0
@@ -65,10 +66,11 @@ class PurgeCounts:
     tails_matching: int = 0
     """The number of torn tails, saved or at the log's end, that contain text to be redacted and stay unchanged."""
     names_matching: int = 0
-    """The number of messages with text to be redacted in an id, a name or a key; these stay unchanged."""
+    """The number of messages with text to be redacted in an id, a name or a key; such messages stay unchanged."""
     bytes_before: int = 0
     leftover_lines: int = 0
-    """The number of rows in a database that an earlier log of this name left; each purge of messages removes them."""
+    """The number of rows in a database that an earlier log of this name left; each purge of messages removes these
+    rows."""
 
     @property
     def is_nothing(self) -> bool:

@@ -38,13 +38,13 @@ from .redact_control import redact_control, without_title
 from .redact_raw_bytes import redact_bytes
 
 SCANNER = partial(Scanner, finds_plain_users=False)
-"""Make the scanner of a purge; it does not determine which messages are plain messages of a person."""
+"""Makes the scanner of a purge, which need not find plain messages of a person."""
 
 _TOO_DAMAGED = "the damage in this log is such that it cannot be purged so; only --everything works"
 _CHANGED = "the log was changed otherwise than by appending; nothing was changed in it by the purge; try again"
 _DAMAGED = frozenset({"checksum", "unchained", "repeated", "reset"})
 _DAMAGED_RECORD = b'{"_record":"damaged"}'
-"""A record that replaces damage that is not copied; it has no checksum, so readers report it."""
+"""A record that replaces damage that is not copied. The record has no checksum, so readers report it."""
 
 _INTERRUPTED = "interrupted"
 """The id of the reset to which messages that were never live are assigned."""
@@ -155,7 +155,7 @@ class Rewrite:
         )
 
     def _keep_parts(self) -> None:
-        """Write all records apart from those that the purge removes.
+        """Write all records except the records that the purge removes.
 
         Raises:
             PurgeError: a line is too long, or the log is too damaged or was changed meanwhile.
@@ -183,7 +183,7 @@ class Rewrite:
         self.counts.altered_kept = sum(bool(index.columns.flags[ordinal] & DAMAGED) for ordinal in kept)
 
     def take_appended(self, lines: Iterator[NumberedLine]) -> None:
-        """Write the records that were appended after the pass began. All of these stay, and are redacted too."""
+        """Write the records that were appended after the pass began. None is removed, but their texts are redacted."""
         for line in lines:
             self._take(line)
 
@@ -211,7 +211,7 @@ class Rewrite:
     # -- one line ----------------------------------------------------------------------------------------------------
 
     def _take(self, line: NumberedLine) -> None:
-        """Scan the next line, and write what the purge keeps of it."""
+        """Scan the next line, and write the part of it that the purge keeps."""
         scanner = self._scanner
         index = scanner.index
         first = len(index)
@@ -297,7 +297,7 @@ class Rewrite:
         return bool(flags & DAMAGED) or (bool(flags & UNCHAINED) and self._any_chained)
 
     def _put_message(self, ordinal: int, line: bytes, value: Message, *, damaged: bool) -> None:
-        """Write a message; a damaged message stays damaged, and every reader reports it."""
+        """Write a message. A damaged message stays damaged, so that every reader reports it."""
         body = self._message_body(ordinal, line, value)
         if value.get("role") == "assistant":
             self._put_asked(ordinal)
@@ -379,7 +379,7 @@ class Rewrite:
             self._keep_control(name, line, value, damaged=damaged)
 
     def _keep_control(self, name: str, line: bytes, value: Message, *, damaged: bool) -> None:
-        """Write a control record redacted; remove it instead if its kind must not be changed."""
+        """Write a control record redacted, or remove the record if records of its kind must not be changed."""
         if name == "header":
             known = as_known_version(value)
             if known is not value:
@@ -397,7 +397,7 @@ class Rewrite:
         self._put_control(body, damaged=damaged)
 
     def _put_control(self, body: bytes, *, damaged: bool) -> None:
-        """Write a control record; a damaged one gets no checksum, so readers report it and it has no effect."""
+        """Write a control record. A damaged one gets no checksum, so that readers report the record and ignore it."""
         if damaged:
             self._lines.put_raw(body + b"}")
         else:
@@ -418,7 +418,11 @@ class Rewrite:
         return bool(self._gone_ids) and any(text in self._gone_ids for text in strings_of(value))
 
     def _take_reset(self, index: Index) -> None:
-        """Write a new reset. It keeps the messages that the old one kept, without the purged ones."""
+        """Write a new reset, which keeps the messages that the old reset kept, without the purged messages.
+
+        Raises:
+            PurgeError: the log is too damaged.
+        """
         live = [ordinal for ordinal in index.live if ordinal not in self._gone]
         if self._purge.cleared:
             return

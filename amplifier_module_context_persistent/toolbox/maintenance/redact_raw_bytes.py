@@ -32,5 +32,5 @@ def _decoded(content: bytes) -> str:
 
 
 def _readings(text: str) -> set[str]:
-    """Return the readings of a text that differ from it: terminal escapes removed, or replaced by spaces."""
+    """Return the readings of a text that differ from it: without terminal escapes, or with spaces in their place."""
     return {read(text, joined=joined).text for joined in (True, False)} - {text}

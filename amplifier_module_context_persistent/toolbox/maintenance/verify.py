@@ -68,7 +68,7 @@ class Finding:
 
     @property
     def advice(self) -> str:
-        """The advice for this kind of finding."""
+        """Advice for a person on this kind of finding."""
         return ADVICE[self.kind]
 
 
@@ -124,7 +124,7 @@ def _finding_json(found: Finding) -> dict[str, Any]:
 
 
 def verify_log(path: str, *, files: FileSystem | None = None) -> Report:
-    """Read a whole log and return a report on it.
+    """Read a whole log, and return a report on its content and its faults.
 
     Args:
         path: a file's path, or `postgresql://…#NAME`.
@@ -182,7 +182,7 @@ def _add_file(report: Report, reader: LogReader) -> None:
 
 
 def _outside_frames(archive: ArchivedBytes, damage: Sequence[Finding]) -> list[Finding]:
-    """Return the damage of an archived log, without lines of damaged frames: each such frame is one finding."""
+    """Return the damage of an archived log, without the lines of damaged frames, because each frame is one finding."""
     lost = [archive.frames[number] for number in archive.damaged]
     return [found for found in damage if not any(_is_in(frame, found) for frame in lost)]
 
@@ -207,7 +207,7 @@ def _of_archive(archive: ArchivedBytes) -> Iterator[Finding]:
 
 
 def _columns(reader: ReadableLog, path: str, files: FileSystem | None) -> Iterator[Finding]:
-    """Yield a finding if the columns in the database, which sessions read when they open, differ from the lines."""
+    """Yield a finding if the columns in the database differ from the lines. Opening sessions read only the columns."""
     by_columns = open_reader(path, files=files)
     try:
         by_columns.follow()

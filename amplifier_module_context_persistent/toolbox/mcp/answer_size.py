@@ -14,7 +14,7 @@ MOST_TOKENS = 9_500
 
 
 def fits(answer: Any) -> bool:
-    """Tell whether an answer fits, also if each character beyond ASCII is a token, as in a run of one character."""
+    """Return whether an answer fits the size limit even if each character beyond ASCII is a token."""
     counter = open_counter("estimate")
     text = json.dumps(answer, ensure_ascii=False)
     in_ascii = text.encode("ascii", "ignore").decode()
@@ -26,7 +26,7 @@ def fits(answer: Any) -> bool:
 def in_limit(
     items: Sequence[dict[str, Any]], fits_together: Callable[[list[dict[str, Any]]], bool]
 ) -> list[dict[str, Any]]:
-    """Return the first items: the largest number of them that fits together.
+    """Return as many items from the start as fit together.
 
     Args:
         items: the items of an answer, in order.

@@ -39,7 +39,7 @@ logger = logging.getLogger(__name__)
 ANSWER_S = 1.0
 """The longest time that a question waits for the index. The answers are then read in less than a second more."""
 _LAST_BATCH_S = 0.2
-"""How long a question waits, at most, until the filling of the index stops; it finishes a batch first."""
+"""The longest time that a question waits for the end of the index fill, which finishes a batch first."""
 _MOST_FILES_S = 1.5
 _ANSWERS, _SESSIONS, _MESSAGES = 8, 20, 12
 """The numbers of answers, sessions and messages that a call gets by default."""
@@ -70,7 +70,11 @@ class Answers:
     """The list entries of sessions that were read, each with the time of the log's last change, by the log's path."""
 
     def search_sessions(self, given: Arguments) -> Answer:
-        """Find the messages that answer a question best."""
+        """Find the messages that answer a question best.
+
+        Raises:
+            UnknownError: an argument is wrong, or there is no such session.
+        """
         wanted = _filter(given)
         sessions = self.scope.sessions(wanted)
         search = self._search(sessions)
@@ -111,7 +115,7 @@ class Answers:
     def _search(self, sessions: Sequence[SessionFile]) -> RankedSearch:
         """Return a search over the sessions.
 
-        Logs in files are indexed before the search, for `ANSWER_S` at most. Logs in a database are indexed by it.
+        Logs in files are indexed before the search, for `ANSWER_S` at most. The database itself indexes its logs.
         """
         if self.scope.storage is not None:
             deadline = time.monotonic() + ANSWER_S
@@ -178,7 +182,7 @@ class Answers:
             return answer
 
     def list_sessions(self, given: Arguments) -> Answer:
-        """List sessions, those with the newest messages first and those without times last."""
+        """Return the sessions of the scope, those with the newest messages first, and those without times last."""
         overviews = self._overviews(self.scope.sessions(_filter(given)))
         overviews.sort(key=lambda overview: (-overview.known_s, overview.session.id))
         first = given.get("offset", 0)
@@ -195,7 +199,11 @@ class Answers:
         return answer | _page("sessions", listed, first, lambda some: fits(answer | {"sessions": some}))
 
     def files_touched(self, given: Arguments) -> Answer:
-        """Tell which files a session read and changed, or which sessions touched a file."""
+        """Return the files that a session read and changed, or the sessions that used a file.
+
+        Raises:
+            UnknownError: an argument is wrong, or there is no such session.
+        """
         if given.get("session"):
             session = self.scope.session(given["session"])
             answer: Answer = self._where(session)
@@ -227,7 +235,7 @@ class Answers:
         return {"session": session.id, "title": self._title_of(session), "project": session.project}
 
     def _title_of(self, session: SessionFile) -> str:
-        """Return the name of a session, or else the first line that a person wrote in it."""
+        """Return the name of a session; for a session without a name, the first line that a person wrote."""
         [overview] = self._overviews([session])
         title = name_from_glance(session.path, overview).name or overview.first_line
         return without_secrets(title)[:_MOST_TITLE]
@@ -296,7 +304,7 @@ def _filter(arguments: Arguments) -> SessionFilter:
 
 
 def _shown(message: Message) -> Message | None:
-    """Return a message in the form that a model may see; None if a model may not see it."""
+    """Return a message as models may see it; None if the message is kept from models."""
     return shown(message) if may_be_shown(message) else None
 
 
@@ -310,7 +318,7 @@ def _of_message(placed: LiveMessage) -> Answer:
 
 
 def _range(transcript: Transcript, given: Arguments) -> tuple[int, int]:
-    """Return the positions of the messages that are asked for: the first, and the one after the last.
+    """Return the positions of the first wanted message and after the last wanted message.
 
     Raises:
         UnknownError: there is no such turn or message, or both are asked for.

@@ -30,7 +30,10 @@ class IndexAhead:
         self._thread: threading.Thread | None = None
 
     def go_on(self, sessions: Sequence[SessionFile], others: Sequence[SessionFile] = ()) -> None:
-        """Start a thread that indexes sessions and then others, each from the newest on. It continues earlier work."""
+        """Start a thread that indexes `sessions` and then `others`, each from the newest session on.
+
+        If the thread runs already, its work continues with these sessions.
+        """
         self._stop.set()
         before, stop = self._thread, threading.Event()
         self._thread = threading.Thread(
@@ -49,7 +52,7 @@ class IndexAhead:
             self._thread.join(max(0.0, seconds))
 
     def stop(self, seconds: float) -> None:
-        """Let the thread end after its present batch, and wait for this end, but not longer than some seconds."""
+        """Ask the thread to end after its present batch, and wait at most `seconds` for the end."""
         self._stop.set()
         self.wait(seconds)
 

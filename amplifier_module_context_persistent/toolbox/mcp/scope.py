@@ -21,12 +21,12 @@ from ...sessions.transcript import LiveMessage
 
 
 class UnknownError(ContextPersistentError, ValueError):
-    """Raised if a call cannot be answered: there is no such session in scope, or an argument is wrong."""
+    """Raised if a call cannot be answered: the scope has no such session, or an argument is wrong."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """The sessions of one directory's project, or of all projects.
+    """The sessions that a server may show: those of one directory's project, or of all projects.
 
     Attributes:
         directory: the project's; None for all projects.
@@ -49,7 +49,7 @@ class Scope:
         return matching(in_scope, wanted)
 
     def session(self, name: str) -> SessionFile:
-        """Return the session with an id, or the only session whose id begins with this text.
+        """Return the session with an id, or the only session whose id begins with `name`.
 
         Raises:
             UnknownError: no session or more than one session has such an id.
@@ -89,7 +89,7 @@ def seen_of(sessions: Sequence[SessionFile]) -> list[Overview]:
 
 
 def without_secrets(text: str) -> str:
-    """Return a text as exports show it: secrets are replaced, and unprintable characters are escaped."""
+    """Return a text with secrets replaced and unprintable characters escaped, as exports have it."""
     return _UNPRINTABLE.sub(_escaped, redact_text(text))
 
 
@@ -120,7 +120,7 @@ def text_of(message: Message) -> str:
 
 
 def speaker_of(placed: LiveMessage) -> str:
-    """Return who wrote a message: a role, with the name of a person or of the tool whose result it is."""
+    """Return the speaker of a message: its role, with the name of the person or of the tool if it has one."""
     message = placed.message
     role = str(message.get("role"))
     name = message.get("name")

@@ -61,7 +61,11 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Import the public interface on first use, so that importing one module here loads no manager and no asyncio."""
+    """Import the public interface at its first use, so that importing one module here loads no manager and no asyncio.
+
+    Raises:
+        AttributeError: the package has no such name.
+    """
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from . import api

@@ -77,7 +77,7 @@ class Seen:
     proved: bool | None = None
     lacks: Sequence[str] = ()
     unbound: int = 0
-    """The number of answers shown without their reasoning, because something before it had changed."""
+    """The number of answers shown without their reasoning, because the messages before it had changed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +160,7 @@ def requests(transcript: Transcript, *, start: int = 0) -> Iterator[Seen]:
 
 
 def _tokens_before(plan: Message | None) -> int | None:
-    """Return the tokens before the compaction that a plan's record reports, or None if it reports none."""
+    """Return the tokens before the compaction that a plan's record reports, or None without such a number."""
     if plan is None:
         return None
     tokens = plan.get("tokens_before")
@@ -213,7 +213,7 @@ def replay(
     tokenizer: str = "auto",
     progress: Progress | None = None,
 ) -> Replayed:
-    """Play a session under one policy, and return the measures of every request; `compare` has the arguments.
+    """Play a session under one policy, and return the measures of every request. Arguments are those of `compare`.
 
     Raises:
         PolicyError: there is no such policy, or it has no such option.
@@ -283,7 +283,7 @@ def _play(player: Player, chosen: PolicyChoice, budget_tokens: int, tell: Progre
 def _drive(generator: AsyncGenerator[T, None], stop: Callable[[], None] = lambda: None) -> Iterator[T]:
     """Step through an asynchronous generator from plain code, whether or not an event loop runs in this thread.
 
-    If this thread is interrupted during a step, `stop` is called, which should make the step end soon.
+    If this thread is interrupted during a step, `stop` is called, to make the step end soon.
     """
     with ThreadPoolExecutor(1, "replay") as thread:
         runner = thread.submit(asyncio.Runner).result()

@@ -55,7 +55,7 @@ _LEAST_CHARS = 6
 
 
 def identifiers(text: str) -> set[str]:
-    """Return the identifiers in a text, as the module's docstring defines them."""
+    """Return the identifiers in a text: paths, names and ids, as the module's docstring defines them."""
     identifiers = {quoted for _, quoted in _QUOTED.findall(text) if _LETTER.search(quoted)}
     for match in _PATH.findall(text):
         path = match.rstrip("./:?")
@@ -125,7 +125,7 @@ def _used_in(message: Message) -> set[str]:
 
 
 class _TermPlaces:
-    """For each term, the number of texts that contain it, and the position of the last of these texts.
+    """For each term, the number of texts with this term, and the position of the last such text.
 
     Args:
         terms: the terms to look for.
@@ -234,14 +234,14 @@ def _most_similar(part: str, sources: Sequence[str]) -> str:
 
 
 class _Pieces(NamedTuple):
-    """The pieces of a shortened text: those that its source contains, and the others."""
+    """The pieces of a shortened text: those from its source, and those that were inserted."""
 
     kept: list[str]
     inserted: list[str]
 
 
 def _split(part: str, source: str) -> _Pieces:
-    """Split a shortened text into the pieces that its source contains and those that were inserted."""
+    """Split a shortened text into pieces from its source and inserted pieces."""
     head_chars = shared_beginning(part, source)
     tail_chars = shared_beginning(part[head_chars:][::-1], source[head_chars:][::-1])
     tail_start = len(part) - tail_chars

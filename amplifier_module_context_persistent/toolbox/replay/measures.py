@@ -18,7 +18,7 @@ _MILLION = 1_000_000
 
 
 def breaks_cache(view_before: Sequence[Any], shared: int) -> bool:
-    """Tell whether a view breaks the provider's cache: whether it changes a message of the view before.
+    """Return whether a view breaks the provider's cache, because it changes a message of the view before.
 
     Args:
         view_before: the view of the request before.
@@ -142,7 +142,10 @@ class Measures:
         return self.bill(UNCACHED_PRICE, CACHED_PRICE, ANSWER_PRICE)
 
     def bill(self, uncached: float, cached: float, answer: float) -> float:
-        """Return the cost at these prices of one token; only the answers that are summaries count."""
+        """Return the cost at these prices of a single token of each kind.
+
+        Only answers that are summaries are billed.
+        """
         read = self.cached_tokens + self.summary_cached_tokens
         written = self.sent_tokens + self.summary_tokens - read
         return written * uncached + read * cached + self.answer_tokens * answer

@@ -41,19 +41,25 @@ class _Known(NamedTuple):
 
 
 OnView = Callable[[int, Sequence[Message], Sequence[MessageParts], int], None]
-"""Called for each request with the number of messages before it, its view, the texts of the view's messages, and the
-number of leading messages in common with the view before (0 if that view was not continued)."""
+"""A function that is called for each request.
+
+Its arguments are the number of messages before the request, the view, the texts of the view's messages, and the number
+of leading messages that the view shares with the view before (0 if the view does not continue it).
+"""
 
 
 LookAt = Callable[[Message, Mapping[int, Message]], tuple[int, int]]
-"""Returns the tokens of a view's message and the inserted tokens among them, given some messages by position."""
+"""A function that returns the tokens of a view's message, and how many of these were inserted.
+
+Its arguments are the message, and some messages of the session by position.
+"""
 
 _AT_ONCE = 256  # messages
 
 
 @dataclass(slots=True)
 class _Before:
-    """The view of the last request, and what is known of its messages."""
+    """The view of the last request, and the facts about its messages."""
 
     view: Sequence[Message] = ()
     known: list[_Known] = field(default_factory=list)
@@ -62,7 +68,7 @@ class _Before:
 
 
 class Player:
-    """Plays one session under policies.
+    """Plays one session under policies, one policy after the other.
 
     Args:
         session: the session to play; its messages are read once for each policy, and looked up one by one.
@@ -242,7 +248,7 @@ class Player:
         return WholeView.of(self.session.messages, self._counter, look_at, progress=self._progress)
 
     def _look_at(self, message: Message, known: Mapping[int, Message] = _NOTHING) -> _Known:
-        """Return what is known of a view's message; `known` has messages of the session that need not be read."""
+        """Return the facts about a view's message. `known` has messages of the session that need not be read."""
         self._check_stopped()
         position = self.positions.get(str((message.get("metadata") or {}).get("message_id")))
         original = None

@@ -125,7 +125,7 @@ class ManagerPolicy:
         self._provider = provider
 
     async def add(self, message: Message) -> None:
-        """Add a message without the hash of its recorded request, because it answers the played request.
+        """Add a message without the hash of its recorded request, because the message answers the played request.
 
         Keys that a log reserves, such as `_reset`, are left out, because a manager rejects them.
         """
@@ -133,7 +133,7 @@ class ManagerPolicy:
         await self._manager.add_message(played)
 
     def expect_recalls(self, terms: Iterable[str]) -> None:
-        """Prepare to search for these terms without reading the whole history for each of them."""
+        """Prepare the search for these terms, so that the whole history is not read for each term."""
         small = {term.lower() for term in terms if term.isascii()}
         finder = TermFinder(small)
         self._log.watch(
@@ -141,7 +141,7 @@ class ManagerPolicy:
         )
 
     async def view(self) -> list[Message] | None:
-        """Return the view of a request, as an orchestrator gets it; None if nothing fits."""
+        """Return the view of a request, as an orchestrator gets it; None if no view fits."""
         try:
             view = await self._manager.get_messages_for_request(provider=self._provider)
         except ContextLengthError:
@@ -150,7 +150,7 @@ class ManagerPolicy:
         return view
 
     def asked(self) -> list[SummaryExchange]:
-        """Return the requests to the stand-in since the last call."""
+        """Return the requests for summaries since the last call, with the stand-in's answers."""
         return self._provider.take() if self._provider is not None else []
 
     async def recalls(self, term: str, inserted: str) -> bool:
@@ -198,7 +198,7 @@ class WholeHistory:
         self.entries: list[Entry] = []
 
     def read_from(self, messages: Sequence[Message]) -> None:
-        """Look up the session's messages in `messages` instead of keeping them."""
+        """Use `messages` for the session's messages from now on, instead of copies in memory."""
         self._stored = messages
 
     def count(self, message: Message) -> int:
@@ -236,7 +236,7 @@ class WholeHistory:
         self.take(message)
 
     async def view(self) -> list[Message] | None:
-        """Return the whole history."""
+        """Return the whole history; never None."""
         return self.render(self.arrange())
 
     def asked(self) -> list[SummaryExchange]:
@@ -255,7 +255,7 @@ class StatelessLadder(WholeHistory):
     """The package's compaction, computed again from the whole history on every request."""
 
     async def view(self) -> list[Message] | None:
-        """Return the whole history while it fits, or else the view of a new plan; None if no plan fits."""
+        """Return the whole history if it fits, else the view of a new plan; None if no plan fits."""
         arrangement = self.arrange()
         if not self.full(arrangement):
             return self.render(arrangement)
@@ -283,7 +283,7 @@ class SlidingWindow(WholeHistory):
         """Do nothing. The window keeps its own messages in memory instead, because every request shows all of them."""
 
     async def view(self) -> list[Message] | None:
-        """Return the window's messages; move the window first if it is full."""
+        """Return the window's messages. If the window is full, move it first. Return None if no window fits."""
         arrangement = self.arrange()
         if self.full(arrangement):
             self._move()
@@ -312,14 +312,14 @@ def _tokens(group: Group) -> int:
 
 _STAND_INS = {SUMMARIZE: Excerpts, NATIVE: ExcerptItems}
 BASELINES: dict[str, Open] = {"none": WholeHistory, "stateless": StatelessLadder, "sliding": SlidingWindow}
-"""Policies that exist only for comparison, by name; no session can be configured with them."""
+"""Policies that exist only for comparison, by name. No session can be configured with these."""
 
 POLICIES: dict[str, Open] = {**BASELINES, **{name: strategy(name) for name in STRATEGIES}}
 """All policies by name."""
 
 
 class PolicyError(ContextPersistentError, ValueError):
-    """A policy or an option of it does not exist; the message names those that do."""
+    """Raised if a policy, or an option of a policy, does not exist. The message names the existing ones."""
 
 
 @dataclass(frozen=True, slots=True)

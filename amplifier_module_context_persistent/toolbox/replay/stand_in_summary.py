@@ -16,14 +16,14 @@ _CHARS_A_TOKEN = 4
 
 @dataclass(frozen=True, slots=True)
 class SummaryExchange:
-    """A request for a summary, and the stand-in's answer."""
+    """A request for a summary, and the answer of the stand-in for a provider."""
 
     messages: list[Message]
     answer: str
 
 
 class Excerpts:
-    """A stand-in for a provider that writes summaries. It keeps its requests until `take` is called."""
+    """A stand-in for a provider that writes summaries. It stores its requests until `take` is called."""
 
     def __init__(self) -> None:
         self._asked: list[SummaryExchange] = []

@@ -42,7 +42,7 @@ class TemporaryLog(MemoryLog):
         """The number of messages that were searched for the watched byte strings."""
 
     def watch(self, needles: Iterable[bytes], find_in: FindIn) -> None:
-        """Note which lines contain some byte strings, so that a search for these need not read the lines.
+        """Note which lines contain some byte strings, so that a later search for these strings need not read the lines.
 
         Args:
             needles: the byte strings, in lower case; no message may have been searched before.

@@ -46,7 +46,7 @@ class Marks:
     shown: Mapping[int, str] = field(default_factory=dict)
     """The messages in the view, by position: kept or elided."""
     summaries: Sequence[tuple[int, int]] = ()
-    """Spans (start, stop) in which a summary replaces what the view does not show."""
+    """Spans (start, stop) of messages that a summary replaces in the view."""
     inserted: int = 0
     """The number of messages of the view that the history does not contain."""
 
@@ -82,7 +82,7 @@ class Marks:
 
 @dataclass(frozen=True, slots=True)
 class Compacted:
-    """The losses of a view against the view before it: messages newly elided, dropped or summarised."""
+    """The losses of a view compared with the view before: messages that are newly elided, dropped or summarised."""
 
     elided: int
     dropped: int
@@ -208,7 +208,10 @@ INSERTED = "inserted"
 
 @dataclass(frozen=True, slots=True)
 class ShownMessage:
-    """A message of a view; `placed.number` counts from 1 in the history of that time, 0 if it is not there."""
+    """A message of a view.
+
+    `placed.number` counts from 1 in the history of that time; it is 0 if the history lacks the message.
+    """
 
     placed: LiveMessage
     mark: str
@@ -243,7 +246,7 @@ class PastPositions:
         self._by_ordinal: dict[int, int] | None = None
 
     def learn(self, view: Sequence[Message]) -> None:
-        """Look up the messages of a view, all the new ones at once, and forget all other messages."""
+        """Look up the messages of a view, all new messages at once, and forget messages of earlier views."""
         ids = dict.fromkeys(str(metadata_of(message).get("message_id", "")) for message in view)
         known = {message_id: self._known[message_id] for message_id in ids if message_id in self._known}
         new = [message_id for message_id in ids if message_id and message_id not in known]
@@ -259,12 +262,12 @@ class PastPositions:
         return self.at(self._index.find(message_id))
 
     def count_to(self, message_id: str) -> int:
-        """Return the number of messages up to and including this one; 0 if the history did not contain it."""
+        """Return the number of messages up to and including a message; 0 if the history did not contain the message."""
         position = self.of(message_id)
         return 0 if position is None else position + 1
 
     def at(self, ordinal: int | None) -> int | None:
-        """Return the position of the message with an ordinal, or None if the history did not contain it."""
+        """Return the position of the message with an ordinal, or None if the history did not contain the message."""
         if ordinal is None:
             return None
         position = bisect_left(self._live, ordinal)  # correct unless a reset changed the order
@@ -286,7 +289,7 @@ def marker_of(transcript: Transcript, noted: PlacedReceipt, index: Index) -> tup
 
 
 def annotate(transcript: Transcript, number: int, view: Sequence[Message]) -> list[ShownMessage | UnseenRun]:
-    """Return the messages of a request's view with their marks, and between them the runs that the view leaves out.
+    """Return the messages of a request's view with their marks, and between these the runs that the view leaves out.
 
     Args:
         transcript: the session.

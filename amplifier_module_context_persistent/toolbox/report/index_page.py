@@ -41,7 +41,7 @@ class ReportLine:
     notes: Mapping[str, Any]
 
     def number(self, key: str) -> float:
-        """Return a number from the notes; 0 if it is missing."""
+        """Return a number from the notes; 0 if the key is missing."""
         given = self.notes.get(key)
         return given if isinstance(given, int | float) else 0
 
@@ -51,12 +51,12 @@ class ReportLine:
         return self.notes.get("cost_estimated") is True
 
     def text(self, key: str) -> str:
-        """Return a text from the notes; "" if it is missing."""
+        """Return a text from the notes; "" if the key is missing."""
         value = self.notes.get(key)
         return visible(value) if isinstance(value, str) else ""
 
     def texts(self, key: str) -> list[str]:
-        """Return a list of texts from the notes; an empty list if it is missing."""
+        """Return a list of texts from the notes; an empty list if the key is missing."""
         values = self.notes.get(key)
         if not isinstance(values, list):
             return []
@@ -78,7 +78,7 @@ def reports_in(directory: str | os.PathLike[str]) -> list[ReportLine]:
 
 
 def check_index(directory: str | os.PathLike[str], *, force: bool = False) -> None:
-    """Check that `index.html` may be written: it is missing, or a list of reports, or `force` is set.
+    """Check that `index.html` may be written: the file is missing, or is a list of reports, or `force` is set.
 
     Raises:
         FileExistsError: another file has this name, and `force` is not set.

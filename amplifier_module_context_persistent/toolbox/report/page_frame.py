@@ -66,7 +66,7 @@ def data_blocks(head: bytes, bodies: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def moment(time_ms: int) -> str:
-    """Return a time in UTC as text; "" if it is unknown or not a valid date."""
+    """Return a time in UTC as text; "" if the time is unknown or not a valid date."""
     try:
         return datetime.fromtimestamp(time_ms / 1000, UTC).strftime("%Y-%m-%d %H:%M") if time_ms else ""
     except (ValueError, OverflowError, OSError):
@@ -74,7 +74,7 @@ def moment(time_ms: int) -> str:
 
 
 def dollars(cost: float, *, is_estimated: bool = False) -> str:
-    """Return a cost as text, with a tilde if it is an estimate; "" if there is no cost."""
+    """Return a cost as text, with a tilde if the cost is an estimate; "" if there is no cost."""
     if cost <= 0:
         return ""
     return "~" * is_estimated + (f"${cost:.4f}" if cost < 0.095 else f"${cost:,.2f}")

@@ -188,7 +188,7 @@ class RequestReader:
     def _show(
         self, row: dict[str, Any], noted: PlacedReceipt, past: _PastHistory, total: int, made: RebuiltView | None
     ) -> None:
-        """Add the view to a request's row, and the compaction before it to the list of compactions.
+        """Add the view to a request's row, and the compaction before this request to the list of compactions.
 
         An epoch is a run of requests whose views keep growing: only its first view is stored with its marks.
         """
@@ -346,8 +346,8 @@ def _chosen(requests: Sequence[PlacedReceipt], views: str) -> set[int]:
 
 
 Cut = list[list[Any] | None]
-"""For each part of a message's body: None if the view has all of it, an empty list if the view has none of it, else
-`[characters of the beginning, characters of the end, the text between]`."""
+"""For each part of a message's body: None if the view has the whole part, an empty list if the view has nothing of it,
+else `[characters of the beginning, characters of the end, the text between]`."""
 
 
 @dataclass(slots=True)
@@ -361,7 +361,7 @@ class ViewTexts:
 
 
 class ViewTextReader:
-    """Finds the differences between views and their history, one view after another.
+    """Finds the differences between the messages of views and the messages of the history, one view after another.
 
     Args:
         bodies: makes the bodies of messages.
@@ -437,5 +437,5 @@ def _difference(original: str, shown: str) -> list[Any] | None:
 
 
 def _units(text: str) -> int:
-    """Return the length of a text in UTF-16 units, as the page's script counts it."""
+    """Return the length of a text in UTF-16 units, as the script of the page counts characters."""
     return len(text) if text.isascii() else len(text.encode("utf-16-le")) // 2

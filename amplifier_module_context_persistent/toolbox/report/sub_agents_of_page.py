@@ -92,7 +92,7 @@ def to_json(read: Sequence[SubAgent]) -> list[dict[str, object]]:
 
 
 class _CallPlaces:
-    """Finds the message after which a sub-agent began, by the call that started it, or else by its time."""
+    """Finds the message after which a sub-agent began, by the call that started the sub-agent, or else by time."""
 
     def __init__(self, parent: Transcript, history: History, start: int) -> None:
         self._calls: dict[str, int] = {}
@@ -107,7 +107,10 @@ class _CallPlaces:
                 self._places.append(place)
 
     def of(self, transcript: Transcript) -> int | None:
-        """Return the place of a sub-agent, or None if it began before the shown part or at an unknown time."""
+        """Return the position of the message after which a sub-agent began.
+
+        Return None if the sub-agent began before the shown part, or at an unknown time.
+        """
         called = self._calls.get(relatives_of(transcript.header).call_id)
         if called is not None:
             return called
@@ -121,7 +124,7 @@ class _CallPlaces:
 
 
 def _first_time_ms(transcript: Transcript) -> int:
-    """Return the first time in the first messages, in milliseconds since 1970, or 0 if they have none."""
+    """Return the first time in the first messages, in milliseconds since 1970, or 0 if none of these has a time."""
     for message in transcript.messages(0, 20):
         time = time_ms(timestamp_of(message))
         if time:

@@ -75,7 +75,7 @@ def report(
     sub_agents: Sequence[SessionFile] = (),
     progress: Progress = lambda *_: None,
 ) -> Made:
-    """Write a session's report, one self-contained HTML file with mode 0600, and return its counts.
+    """Write a session's report, one self-contained HTML file with mode 0600, and return the counts of the page.
 
     Args:
         transcript: the open session.
@@ -274,7 +274,7 @@ def _named(transcript: Transcript, bodies: Bodies) -> SessionName:
 
 
 def _project(log: str) -> str:
-    """Return the project of a log in a host's directories or in a database; "" if it has no project."""
+    """Return the project of a log in a host's directories or in a database; "" for any other log."""
     stored = stored_name(log)
     if stored is not None:
         return stored.rpartition("/")[0]
