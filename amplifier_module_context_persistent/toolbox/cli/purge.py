@@ -31,7 +31,14 @@ from ..maintenance.purge_options import Purge, PurgeCounts
 from ..transfer.copies_beside import CopiesBeside, are_beside
 from ..transfer.erased_text_rule import TextRule, rule_of
 from ..transfer.plain_copies import remove_abandoned_copies
-from ..transfer.purge_session import SessionPurge, plan_places_left, plan_session_purge, purge_session, still_holding
+from ..transfer.purge_session import (
+    SessionPurge,
+    plan_handed_over,
+    plan_places_left,
+    plan_session_purge,
+    purge_session,
+    still_holding,
+)
 from ..transfer.write_host_files import BACKUP_MARK
 from .completion import complete, complete_turn_or_id
 from .confirm import ask, check_can_ask
@@ -157,6 +164,8 @@ def _plan_chosen(
     planned = _plan_all(sessions, what, report)
     if is_all and not storage():
         planned += plan_places_left(what)
+        with unusable():
+            planned += plan_handed_over(what, planned)
     return planned, sessions
 
 
@@ -265,6 +274,8 @@ class PurgeReport:
         self.session_id(session)
         if session.own is not None:
             self.say(f"  {session.own}, which an import or a fork wrote, is brought in step")
+        for one in session.handed_over:
+            self.say(f"  {one.path}, a fork to {one.agent} that has not gone on, is redacted")
         for name in session.removed:
             is_backup = BACKUP_MARK in name and not name.endswith(".part")
             origin = "which a rewind kept" if is_backup else "which was left"
@@ -303,6 +314,7 @@ def _plain(session: SessionPurge) -> dict[str, Any]:
         **session.counts.to_record(),
         "own": str(session.own) if session.own is not None else None,
         "removed": session.removed,
+        "handed_over": [one.path for one in session.handed_over],
         "linked": session.linked,
         "finishes": session.finishes,
     }
@@ -442,7 +454,7 @@ def _purge_one(one: SessionPurge, what: Purge, rule: Rule, report: PurgeReport) 
         report.say(f"{one.own} stays as it is: {because}; close it, then purge again.")
     still = still_holding(one, what)
     for file in still:
-        report.say(f"Still left, in a field that a purge does not change: {file}")
+        report.say(f"Still left, in a field that a purge does not change, or not to be written: {file}")
     one.copies += still
     if done != one.counts:
         report.say(f"{one.path}: the log had changed in the meantime; this was removed:")

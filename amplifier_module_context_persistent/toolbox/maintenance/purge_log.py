@@ -56,6 +56,8 @@ class PurgePlan:
     """The scan of the log's file; None for a log in a database, and if there is nothing to remove."""
     session_id: str | None = None
     """The id of the session in the log's header, or None if the header has no id."""
+    log_id: str = ""
+    """The id of the log in its header; empty if the header has none."""
 
 
 def plan_purge(path: str, purge: Purge, *, files: FileSystem | None = None) -> PurgePlan:
@@ -67,10 +69,10 @@ def plan_purge(path: str, purge: Purge, *, files: FileSystem | None = None) -> P
     """
     with closing(_open_to_plan(path, purge, files)) as reader:
         _follow(reader)
-        session_id = header_session_id(reader.index.headers)
+        session_id, log_id = header_session_id(reader.index.headers), _log_id(reader)
         if purge.is_torn_only:
             _count_beside(reader, purge, counts := PurgeCounts())
-            return PurgePlan(counts, None, session_id)
+            return PurgePlan(counts, None, session_id, log_id)
         scanner = reader.scanner
         rewrite = scanner.finished_pass if isinstance(scanner, LookingScanner) else None
         if rewrite is None:
@@ -81,8 +83,14 @@ def plan_purge(path: str, purge: Purge, *, files: FileSystem | None = None) -> P
         counts.messages_kept = len(reader.index) - counts.messages_removed
         file = file_reader(reader)
         if counts.is_nothing or file is None:
-            return PurgePlan(counts, None, session_id)
-        return PurgePlan(counts, KnownScan(file, purge, rewrite.unaltered), session_id)
+            return PurgePlan(counts, None, session_id, log_id)
+        return PurgePlan(counts, KnownScan(file, purge, rewrite.unaltered), session_id, log_id)
+
+
+def _log_id(reader: ReadableLog) -> str:
+    headers = reader.index.headers
+    given = headers[0].get("log_id") if headers else None
+    return given if isinstance(given, str) else ""
 
 
 def _open_to_plan(path: str, purge: Purge, files: FileSystem | None) -> StoredLog:

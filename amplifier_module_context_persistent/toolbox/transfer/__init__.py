@@ -23,6 +23,7 @@ Where things are done:
 - a sync: `sync_sides`, `sync_sessions`; both histories of a session that parted (`--keep both`): `sync_sessions`, the
   fork by `fork_whole`; a backup: `backup_sessions`, `restore_sessions`;
 - a sealed file: `sealing`, `seal_log`; its plain copy while it is read: `plain_copies`;
+- a fork to another agent: `hand_over`; the list of such files, for purges: `handed_over`;
 - a turn hidden from outside: `hide_turn`;
 - files beside a log that we write for the host: `write_host_files`, those that are still ours: `own_host_files`, their
   lines by `host_transcript_lines`, in a sync `sync_host_files`; copies that the host keeps, which nothing here changes:

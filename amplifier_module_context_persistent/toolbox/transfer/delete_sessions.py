@@ -31,7 +31,9 @@ from ...sessions.sub_agents import root_of
 from ...sessions.transcript import Transcript
 from ..maintenance.leftovers import doubtful_parts, files_left
 from ..maintenance.note_beside_log import DELETING, WrittenFiles
+from .erased_session_names import header_at_start
 from .find_host_copies import backups, hosts_files
+from .handed_over import handed_over_of
 from .metadata_lock import lock_path, metadata_lock
 from .other_names import catalogue_files, with_other_names
 from .own_host_files import own_files
@@ -57,6 +59,8 @@ class Deletion:
     """Whether an earlier deletion of the session was interrupted."""
     shared: list[str] = field(default_factory=list)
     """The paths of checkpoints that several hosts share and that hold all messages; they are not deleted."""
+    handed_over: list[str] = field(default_factory=list)
+    """The paths of other agents' sessions that were forked from it; they are not deleted."""
     linked: list[str] = field(default_factory=list)
     """The paths of files that have other names too (hard links): their content stays on the disk."""
     doubtful: list[str] = field(default_factory=list)
@@ -85,6 +89,7 @@ class Deletion:
             **present(
                 finishes=self.finishes,
                 shared_checkpoints=self.shared,
+                handed_over=self.handed_over,
                 linked=self.linked,
                 doubtful=self.doubtful,
                 same_session=self.copies,
@@ -157,6 +162,7 @@ def _find_files(deletion: Deletion, path: str) -> None:
     if lock:
         with_lock = deletion.host_files or deletion.files  # it is the host's; alone it is deleted with the log
         with_lock.insert(0, lock)
+    deletion.handed_over = [one.path for one in handed_over_of(str(header_at_start(path).get("log_id") or ""))]
     deletion.doubtful = doubtful_parts(path, HOSTS_NAMES)
     deletion.finishes = WrittenFiles.beside(path).begun == DELETING
     deletion.linked = with_other_names([*deletion.files, *catalogue_files(path)])

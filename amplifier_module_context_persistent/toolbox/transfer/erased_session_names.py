@@ -61,6 +61,11 @@ def names_in(reader: ReadableLog, gone: Iterable[int] | None = None) -> SourceNa
     return SourceNames(tuple(names), count, content, tuple(message_names), tuple(answers), tuple(id_hashes))
 
 
+def name_of_log(log_id: str) -> str:
+    """Return the name of a session by its log's id."""
+    return f"log:{log_id}"
+
+
 def name_of_id(session_id: str) -> str:
     """Return the name by which a person's `delete` recognises a session that is deleted already; no import uses it."""
     return f"session:{session_id}"
@@ -97,7 +102,7 @@ def names_of_origin(reader: ReadableLog) -> list[str]:
     if "forked_from" not in header:
         return []
     origin = header.get("parent_log_id")
-    return [*([f"log:{origin}"] if origin else []), *names_of_all(reader)]
+    return [*([name_of_log(str(origin))] if origin else []), *names_of_all(reader)]
 
 
 def names_at_start(log: str) -> list[str] | None:
@@ -134,7 +139,7 @@ def _named_by_headers(headers: Iterable[Mapping[str, Any]]) -> tuple[list[str], 
     for header in headers:
         log_id = header.get("log_id")
         if log_id:
-            names[f"log:{log_id}"] = None
+            names[name_of_log(str(log_id))] = None
         source = header.get("source")
         if isinstance(source, dict) and source.get("key"):
             has_id = bool(source.get("session_id"))

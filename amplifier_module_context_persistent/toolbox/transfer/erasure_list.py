@@ -117,20 +117,20 @@ def _lines(place: ListPlace) -> Iterable[str | bytes]:
 
         return erasure_lines(place)
     try:
-        _check_regular(place.stat(), place)
+        check_regular(place.stat(), place)
         return place.read_bytes().splitlines()
     except FileNotFoundError:
         return []
 
 
-def _check_regular(status: os.stat_result, place: Path) -> None:
-    """Check that a list of erasures is a file, as nothing else can be read and added to.
+def check_regular(status: os.stat_result, place: Path) -> None:
+    """Check that a list is a file, as nothing else can be read and added to.
 
     Raises:
         OSError: it is a directory, a pipe or a device.
     """
     if not stat.S_ISREG(status.st_mode):
-        what = "this is no regular file, and the list of what was erased has to be one: move it away, then try again"
+        what = f"this is no regular file, and the list {place.name} has to be one: move it away, then try again"
         raise OSError(errno.EINVAL, what, os.fspath(place))
 
 
@@ -177,20 +177,25 @@ def _append(lines: list[bytes], place: ListPlace | None) -> None:
 
         add_erasure_lines(place, [line.decode().removesuffix("\n") for line in lines])
     else:
-        _append_to_file(b"".join(lines), place or erasures_path())
+        append_to_list(b"".join(lines), place or erasures_path())
 
 
-def _append_to_file(line: bytes, file: Path) -> None:
+def append_to_list(line: bytes, file: Path) -> None:
+    """Append a line durably to the file of a list; make the file, with mode 0600, if it is missing.
+
+    Raises:
+        OSError: the file is no regular one, or cannot be written.
+    """
     path, files = os.fspath(file), FileSystem()
     make_directories(files, os.path.dirname(path))
     fd = files.open_log(path, create=True)
     try:
-        _check_regular(files.fstat(fd), file)
+        check_regular(files.fstat(fd), file)
         size = files.fstat(fd).st_size
         is_torn = bool(size) and files.read(fd, 1, size - 1) != b"\n"
         content = b"\n" + line if is_torn else line
         if files.write(fd, content) != len(content):
-            raise OSError(errno.ENOSPC, "there is no room for the note of what is erased", path)
+            raise OSError(errno.ENOSPC, "there is no room for a line in the list", path)
         files.sync(fd)
         files.sync_directory(os.path.dirname(path))
     finally:

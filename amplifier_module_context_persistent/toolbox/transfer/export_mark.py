@@ -1,7 +1,10 @@
-"""The mark that an export to another agent writes into each record: the ids of its session and its message.
+"""The mark that an export or a fork to another agent writes into each record: the ids of its log, session and message.
 
 Agents ignore keys that they do not know, and keep the existing lines when they continue a session. So when the agent's
-file is imported, the marks tell which messages are in a session here already, and which ones the agent added.
+file is imported, the marks tell which messages are in a session here already, and which ones the agent added. And the
+log's id tells which erasures are about the file.
+
+A fork is a session of its own, so its marks have the log's id only.
 """
 
 from __future__ import annotations
@@ -13,16 +16,21 @@ MARK_KEY = "contextPersistent"
 
 
 class ExportMark(NamedTuple):
-    """The ids of the session and the message that a record was exported from."""
+    """The ids of the log, the session and the message that a record was exported from."""
 
+    log_id: str
+    """Empty if the log's header has no id, or if an earlier version wrote the record."""
     session_id: str
+    """Empty if the record is in a fork, which is another session."""
     message_id: str
     """Empty if the record is not from a message of the session, such as a stand-in for a missing result."""
 
 
-def write_mark(session_id: str, message_id: str | None) -> dict[str, Any]:
-    """Return the key and the value that mark a record."""
-    return {MARK_KEY: {"session": session_id, **({"message": message_id} if message_id else {})}}
+def write_mark(log_id: str, session_id: str = "", message_id: str | None = None) -> dict[str, Any]:
+    """Return the key and the value that mark a record; empty if there is nothing to mark it with."""
+    ids = {"session": session_id, "message": message_id or "", "log": log_id}
+    mark = {key: value for key, value in ids.items() if value}
+    return {MARK_KEY: mark} if mark else {}
 
 
 def mark_of(record: Mapping[str, Any]) -> ExportMark | None:
@@ -30,10 +38,10 @@ def mark_of(record: Mapping[str, Any]) -> ExportMark | None:
     given = record.get(MARK_KEY)
     if not isinstance(given, dict):
         return None
-    session_id, message_id = given.get("session"), given.get("message", "")
-    if not (isinstance(session_id, str) and session_id and isinstance(message_id, str)):
+    log_id, session_id, message_id = given.get("log", ""), given.get("session", ""), given.get("message", "")
+    if not (isinstance(log_id, str) and isinstance(session_id, str) and isinstance(message_id, str)):
         return None
-    return ExportMark(session_id, message_id)
+    return ExportMark(log_id, session_id, message_id) if log_id or session_id else None
 
 
 class ExportedPart:
@@ -42,14 +50,20 @@ class ExportedPart:
     def __init__(self) -> None:
         self.session_id = ""
         self.last_line = 0
+        self.log_ids: dict[str, None] = {}
+        """The ids of the logs that records are from, in their order; a fork of a fork has those of its own log only."""
 
     def note(self, line: int, record: Mapping[str, Any]) -> str:
         """Note the mark of a line's record, and return the id of its message, or "" if it has none.
 
-        A file has records of one session; marks of another session are ignored.
+        A file has records of one session; the session in a mark of another one is ignored.
         """
         mark = mark_of(record) if MARK_KEY in record else None
-        if mark is None or self.session_id not in ("", mark.session_id):
+        if mark is None:
+            return ""
+        if mark.log_id:
+            self.log_ids[mark.log_id] = None
+        if not mark.session_id or self.session_id not in ("", mark.session_id):
             return ""
         self.session_id, self.last_line = mark.session_id, line
         return mark.message_id

@@ -73,12 +73,21 @@ def told_matches(copy: str | Path, replace: Callable[[str], str]) -> str:
     """
     path = Path(copy)
     if ".jsonl" in path.name:
-        unit = "line"
-        with path.open("rb") as lines:
-            found = sum(_holds_match(line, replace) for line in lines)
-    else:
-        unit = "text"
-        found = sum(replace(text) != text for text in texts_of(path))
+        return told_lines(path, replace)
+    return _told(sum(replace(text) != text for text in texts_of(path)), "text")
+
+
+def told_lines(file: str | Path, replace: Callable[[str], str]) -> str:
+    """Return how many lines of a file a redaction would change, as `told_matches` does.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
+    with Path(file).open("rb") as lines:
+        return _told(sum(_holds_match(line, replace) for line in lines), "line")
+
+
+def _told(found: int, unit: str) -> str:
     if found == 0:
         return ""
     return f"1 {unit}" if found == 1 else f"{found:,} {unit}s"

@@ -7,6 +7,7 @@ fork.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 from collections.abc import Callable, Iterator
@@ -25,6 +26,7 @@ from ...messages.message_times import instant_of
 from ...sessions.transcript import Transcript
 from .export_session import EXPORTERS
 from .exporters.session_view import SessionView
+from .handed_over import note_handed_over
 from .history_at import history_at
 
 
@@ -127,12 +129,22 @@ def hand_over(
         place = path or AGENTS[agent].place(own_id, directory, instant_of(now()) or datetime.now(UTC))
         target = os.path.abspath(os.path.expanduser(place))
         if not dry_run:
-            with NewFile(target, with_directories=path is None) as file:
-                for piece in EXPORTERS[agent](view):
-                    file.write(piece.encode("utf-8", "replace"))
-                file.finish()
+            _write(target, agent, view, with_directories=path is None)
         command = AGENTS[agent].resume(own_id, target)
         return HandOver(agent, target, own_id, directory, past.turn, count, command)
+
+
+def _write(target: str, agent: str, view: SessionView, *, with_directories: bool) -> None:
+    """Write the agent's file. Before it appears, it is noted as ours, so that a purge of the origin finds it."""
+    digest, size = hashlib.sha256(), 0
+    with NewFile(target, with_directories=with_directories) as file:
+        for piece in EXPORTERS[agent](view):
+            content = piece.encode("utf-8", "replace")
+            digest.update(content)
+            size += len(content)
+            file.write(content)
+        note_handed_over(target, agent, view.log_id, (size, digest.hexdigest()))
+        file.finish()
 
 
 def _checked_id(session_id: str | None) -> str:

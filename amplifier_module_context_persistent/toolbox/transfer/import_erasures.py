@@ -11,7 +11,7 @@ from ...log.record_line import CONTROL_HEAD, Message, decode, encode_object
 from ...messages.replace_in_message import Replace, redact_message
 from ..maintenance.redact_control import redact_control
 from .drafts import SessionDraft
-from .erased_session_names import content_name, names_of_key
+from .erased_session_names import content_name, name_of_log, names_of_key
 from .erasure_is_about import concerning
 from .erasure_list import erasures
 from .erasure_record import MESSAGES, SESSION, TEXT, ErasedError, Erasure
@@ -45,8 +45,9 @@ def honour_erasures(sessions: Sequence[SessionDraft], present: Sequence[bool], *
     """
     found = erasures(sessions[0].path)
     honoured = Honoured([])
+    origins = {draft.family: draft.start.origin_logs for draft in sessions if draft.start.origin_logs}
     for draft, is_present in zip(sessions, present, strict=True):
-        about = _erasures_about(draft, found, is_present=is_present)
+        about = _erasures_about(draft, found, origins.get(draft.family, ()), is_present=is_present)
         if again:
             honoured.overridden += about
             honoured.sessions.append(draft)
@@ -66,15 +67,20 @@ def honour_erasures(sessions: Sequence[SessionDraft], present: Sequence[bool], *
     return honoured
 
 
-def _erasures_about(draft: SessionDraft, found: Sequence[Erasure], *, is_present: bool) -> list[Erasure]:
-    """Return the erasures that are about a session.
+def _erasures_about(
+    draft: SessionDraft, found: Sequence[Erasure], origin_logs: Sequence[str], *, is_present: bool
+) -> list[Erasure]:
+    """Return the erasures that are about a session, or about one of the logs that its file was written from.
 
     If the session is here, a deletion is about it only by the names of its source. A deleted session with the same
-    messages was another one, such as a second import under another id.
+    messages was another one, such as a second import under another id. And a fork that is here keeps what was purged
+    from its origin alone.
     """
     names, contents = names_of_key(draft.key, has_id=bool(draft.start.source_id)), _contents(draft)
     answers = cache(partial(answers_in_draft, draft))
-    about = list(concerning(found, [*names, *names_in_draft(draft)], contents, answers))
+    is_fork_here = is_present and not draft.is_origin
+    origins = [] if is_fork_here else [name_of_log(log_id) for log_id in origin_logs]
+    about = list(concerning(found, [*names, *origins, *names_in_draft(draft)], contents, answers))
     if not is_present:
         return about
     named = {erasure.salt for erasure in concerning(found, names, contents)}

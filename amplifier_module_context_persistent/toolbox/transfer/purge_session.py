@@ -7,6 +7,8 @@ Rules:
   text is replaced in the name, the description and the working directory in the `metadata.json` that we wrote. If all
   messages are removed, the name and the description go too, because they may be made from messages. Copies that a
   rewind kept, and files that killed operations left ("leftovers"), are deleted.
+- A session of another agent that a fork wrote (`handed_over`) is redacted too, as long as the agent has not gone on
+  with it.
 - Files that the host wrote or changed stay. They are reported if they hold content that was to be removed.
 - An archived log is written as a plain log, and then archived again.
 """
@@ -16,7 +18,7 @@ from __future__ import annotations
 import contextlib
 import glob
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -43,6 +45,7 @@ from .erased_text_rule import TextRule
 from .erasure_list import lift, note_erasure
 from .erasure_record import MESSAGES, TEXT, Erasure, erasure_of
 from .find_host_copies import backups, host_copies, named_in, told_matches
+from .handed_over import HandedOver, handed_over, handed_over_of, matches_in, redact_handed_over
 from .other_names import catalogue_files, with_other_names
 from .own_host_files import changed_since, own_files
 from .write_host_files import (
@@ -72,6 +75,10 @@ class SessionPurge:
     copies: list[str] = field(default_factory=list)
     """The paths of the host's copies, each with a remark if there is one. If a text is redacted, only copies that hold
     it."""
+    handed_over: list[HandedOver] = field(default_factory=list)
+    """The sessions of other agents that forks of this session wrote, that hold the text, and that are still ours."""
+    log_id: str = ""
+    """The id of the log in its header; empty if the header has none."""
     is_left: bool = False
     """Whether anything that stays still holds content that was to be removed."""
     linked: list[str] = field(default_factory=list)
@@ -87,7 +94,7 @@ class SessionPurge:
     @property
     def is_nothing(self) -> bool:
         """Whether there is nothing to remove and nothing to finish."""
-        return self.counts.is_nothing and not (self.own or self.removed or self.finishes)
+        return self.counts.is_nothing and not (self.own or self.removed or self.finishes or self.handed_over)
 
 
 def plan_session_purge(path: str, what: Purge, *, files: FileSystem | None = None) -> SessionPurge:
@@ -106,7 +113,7 @@ def plan_session_purge(path: str, what: Purge, *, files: FileSystem | None = Non
     if reason := why_linked(path):
         raise PurgeError(reason)
     log = plan_purge(path, what, files=files)
-    planned = SessionPurge(path, log.counts, known=log.known)
+    planned = SessionPurge(path, log.counts, known=log.known, log_id=log.log_id)
     if what.torn and stored_name(path) is None:
         planned.linked = with_other_names(saved_tails(path))
         planned.is_left = bool(planned.linked)
@@ -128,6 +135,7 @@ def plan_session_purge(path: str, what: Purge, *, files: FileSystem | None = Non
     if what.redact is None:
         changed = [os.fspath(file) for file in changed_since(path) if file.name == TRANSCRIPT_NAME]
         planned.copies = [f"{copy}: the host has changed it" if copy in changed else copy for copy in copies]
+        planned.copies += [f"{one.path}: a fork to {one.agent}" for one in handed_over_of(log.log_id)]
         planned.is_left = bool(changed or planned.linked) and not planned.is_nothing
         return planned
     names = [name for name in named_in(path) if name not in removed_or_rewritten]
@@ -135,11 +143,45 @@ def plan_session_purge(path: str, what: Purge, *, files: FileSystem | None = Non
         matches = told_matches(file, what.redact)
         if matches:
             planned.copies.append(f"{file}: {matches}")
+    _look_at_handed_over(planned, handed_over_of(log.log_id), what.redact)
     planned.is_id_matching = _id_holds(path, log.session_id, what.redact)
     counts = planned.counts
     matches_elsewhere = counts.tails_matching or counts.names_matching or planned.is_id_matching
     planned.is_left = bool(planned.copies or planned.linked or matches_elsewhere)
     return planned
+
+
+def _look_at_handed_over(planned: SessionPurge, found: Iterable[HandedOver], replace: Replace) -> None:
+    """Add the sessions of other agents that hold a text: those that are still ours, and those that went on."""
+    for one in found:
+        matches = matches_in(one, replace)
+        if matches and one.is_ours():
+            planned.handed_over.append(one)
+            planned.linked += with_other_names([one.path])
+        elif matches:
+            planned.copies.append(f"{one.path}: {matches}, a fork that went on in {one.agent}")
+
+
+def plan_handed_over(what: Purge, planned: Iterable[SessionPurge]) -> list[SessionPurge]:
+    """Plan a redaction of the sessions of other agents that were forked from logs that no plan is about.
+
+    Such a log was deleted, or lies outside of the projects.
+
+    Raises:
+        OSError: the list of these sessions, or one of them, cannot be read.
+    """
+    if what.redact is None:
+        return []
+    known = {one.log_id for one in planned if one.log_id}
+    alone = list[SessionPurge]()
+    for one in handed_over():
+        purge = SessionPurge(one.path)
+        if one.log_id not in known:
+            _look_at_handed_over(purge, [one], what.redact)
+        purge.is_left = bool(purge.copies or purge.linked)
+        if purge.is_left or not purge.is_nothing:
+            alone.append(purge)
+    return alone
 
 
 def _id_holds(path: str, session_id: str | None, replace: Replace) -> bool:
@@ -194,9 +236,13 @@ def still_holding(planned: SessionPurge, what: Purge) -> list[str]:
         OSError: a file cannot be read.
     """
     path = planned.path
-    if what.redact is None or stored_name(path) is not None or not os.path.lexists(path):
+    if what.redact is None:
         return []
-    return _own_holding(path, what)
+    found = [(one.path, matches_in(one, what.redact)) for one in planned.handed_over]
+    left = [f"{file}: {matches}" for file, matches in found if matches]
+    if stored_name(path) is not None or not os.path.lexists(path):
+        return left
+    return [*left, *_own_holding(path, what)]
 
 
 def plan_places_left(what: Purge) -> list[SessionPurge]:
@@ -283,6 +329,24 @@ def purge_session(
         LogError: the errors of `purge_log`.
         OSError: a file beside the log cannot be written or removed. Another purge of the session finishes this one.
     """
+    is_log = planned.path not in {one.path for one in planned.handed_over}
+    done = _purge_log_and_files(planned, what, now, rule, salt, files) if is_log else (planned.counts, "")
+    if what.redact is not None:
+        for one in planned.handed_over:
+            with contextlib.suppress(OSError):  # `still_holding` names it
+                redact_handed_over(one, what.redact)
+    return done
+
+
+def _purge_log_and_files(
+    planned: SessionPurge,
+    what: Purge,
+    now: Callable[[], str],
+    rule: Callable[[str], TextRule] | None,
+    salt: str,
+    files: FileSystem | None,
+) -> tuple[PurgeCounts, str]:
+    """Purge a log and the files beside it. Takes, returns and raises the same as `purge_session`."""
     path = planned.path
     if what.is_torn_only:
         return purge_log(path, what, now=now, files=files), ""

@@ -46,6 +46,8 @@ class AgentSession:
     began: datetime
     origin: str = ""
     """The id of the exported session, for the marks on records; empty for a copy."""
+    log_id: str = ""
+    """The id of the exported log, for the marks; empty if its header has none."""
     is_copy: bool = False
     """Whether the session is handed over as a new session: its answers were already paid for in the original
     session."""
@@ -62,11 +64,11 @@ class AgentSession:
         working_dir = str(view.redacted(view.working_dir or named))
         session_id = view.new_id or uuid_of("", session_name(view))
         origin = "" if view.new_id else session_name(view)
-        return cls(session_id, working_dir, first_time(view), origin, is_copy=bool(view.new_id))
+        return cls(session_id, working_dir, first_time(view), origin, view.log_id, is_copy=bool(view.new_id))
 
     def mark(self, message: Message) -> dict[str, Any]:
-        """Return the key and the value that mark the records of a message as exported; empty for a copy."""
-        return write_mark(self.origin, given_id(message)) if self.origin else {}
+        """Return the key and the value that mark the records of a message: its origin, or for a copy the log alone."""
+        return write_mark(self.log_id, self.origin, given_id(message) if self.origin else None)
 
     def messages(self, view: SessionView, family: str) -> Iterator[tuple[Message, str]]:
         """Yield the messages in the order that a provider accepts, without instructions, each with its time."""

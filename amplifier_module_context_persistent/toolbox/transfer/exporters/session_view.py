@@ -44,6 +44,12 @@ class SessionView:
         return str(self.redacted(str(self.transcript.header.get("session_id") or "")))
 
     @property
+    def log_id(self) -> str:
+        """The id of the session's log, which tells nothing about the session; empty if its header has none."""
+        given = self.transcript.header.get("log_id")
+        return given if isinstance(given, str) else ""
+
+    @property
     def tools(self) -> list[dict[str, Any]]:
         """The tool definitions in the form of the source, redacted."""
         given = self.source.get("tools")

@@ -98,7 +98,13 @@ def _with_branches(
         if origin.session:
             file.facts["forked_from_session"] = origin.session
         part = file.exported
-        start = SessionStart("session", "", file.facts, file.session_id, "", "", part.session_id, part.last_line)
+        start = SessionStart(
+            facts=file.facts,
+            source_id=file.session_id,
+            exported_from=part.session_id,
+            exported_lines=part.last_line,
+            origin_logs=tuple(part.log_ids),
+        )
     yield start
     events = messages_of(file, [own[position] for position in live])
     yield from _noting_copies(events, start, origin.last_line) if origin.last_line else events

@@ -328,7 +328,13 @@ def read(source: Source, account: Account) -> Iterator[Event]:
         yield SessionStart("subagent", name, rollout.facts, "", parent_source_id=rollout.parent_id)
     else:
         part = rollout.exported
-        yield SessionStart("session", "", rollout.facts, rollout.session_id, "", "", part.session_id, part.last_line)
+        yield SessionStart(
+            facts=rollout.facts,
+            source_id=rollout.session_id,
+            exported_from=part.session_id,
+            exported_lines=part.last_line,
+            origin_logs=tuple(part.log_ids),
+        )
     yield from rollout.all(rollout.live)
     found = (
         Branch(line, f"rollback{line}", rollout.all(common), rollout.all(taken))

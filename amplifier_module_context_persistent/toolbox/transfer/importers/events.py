@@ -35,6 +35,8 @@ class SessionStart:
     """The id of the session that the file was exported from; empty if it was not exported by this package."""
     exported_lines: int = 0
     """The number of the last line that the export wrote; an agent added the later lines."""
+    origin_logs: tuple[str, ...] = ()
+    """The ids of the logs that an export, or a fork to another agent, wrote records of the file from."""
 
 
 class MessageRead(NamedTuple):

@@ -96,7 +96,13 @@ def read(source: Source, account: Account) -> Iterator[Event]:
     file = _index(source, account)
     live, left = split_tree(file.parents, lambda _: True)
     part = file.exported
-    yield SessionStart("session", "", file.facts, file.session_id, "", "", part.session_id, part.last_line)
+    yield SessionStart(
+        facts=file.facts,
+        source_id=file.session_id,
+        exported_from=part.session_id,
+        exported_lines=part.last_line,
+        origin_logs=tuple(part.log_ids),
+    )
     yield from _messages(file, live)
 
     def made(branch: TreeBranch) -> Branch:

@@ -1,0 +1,155 @@
+"""The list of files that forks to other agents wrote (`hand_over`), so that a purge of their origin finds them.
+
+The list is `~/.amplifier/context-handed-over.jsonl` (mode 0600). It has a line for each file: its path, its agent, the
+id of the log that it was written from, its size, and the SHA-256 of its bytes; no text of a session. Rules:
+- A file is noted before it appears. A file with the noted content is ours, and a purge writes it again without the
+  text. A file with other content belongs to the agent, which went on with it: it is named and not touched.
+- A purge notes the new content before it replaces the file, so the file is recognised as ours at every moment.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import hashlib
+import json
+import os
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from ...log.atomic_file import NewFile
+from ...messages.replace_in_message import NAMES, Replace, replace_in
+from ...messages.text import to_json
+from ..maintenance.note_beside_log import Content, content_of
+from .erasure_list import append_to_list, check_regular, erasures_path
+from .export_mark import MARK_KEY
+from .find_host_copies import told_lines
+
+_AGENTS_NAMES = NAMES | {
+    "uuid",
+    "parentUuid",
+    "leafUuid",
+    "sessionId",
+    "session_id",
+    "requestId",
+    "parentId",
+    "toolCallId",
+    "toolName",
+    MARK_KEY,
+}
+"""Keys of the agents' records whose values are ids, names, types and times."""
+
+
+@dataclass(slots=True)
+class HandedOver:
+    """A file that a fork to another agent wrote."""
+
+    path: str
+    agent: str
+    log_id: str
+    """The id of the log that it was written from; empty if the log's header has none."""
+    contents: list[Content] = field(default_factory=list)
+    """The contents that we wrote to it, or were about to write."""
+
+    def is_ours(self) -> bool:
+        """Return whether the file has a content that we wrote.
+
+        Raises:
+            OSError: the file cannot be read.
+        """
+        size = os.stat(self.path, follow_symlinks=False).st_size
+        return any(size == known[0] for known in self.contents) and content_of(self.path) in self.contents
+
+
+def list_of_handed_over() -> Path:
+    """Return the path of this user's list."""
+    return erasures_path().with_name("context-handed-over.jsonl")
+
+
+def note_handed_over(path: str, agent: str, log_id: str, content: Content) -> None:
+    """Add a file to the list, before the file gets this content.
+
+    Raises:
+        OSError: the list cannot be written.
+    """
+    line = {"path": path, "agent": agent, "log": log_id, "size": content[0], "sha256": content[1]}
+    append_to_list(json.dumps(line).encode() + b"\n", list_of_handed_over())
+
+
+def handed_over() -> list[HandedOver]:
+    """Return the files in the list that are still there.
+
+    Raises:
+        OSError: the list exists and cannot be read.
+    """
+    place = list_of_handed_over()
+    try:
+        status = place.stat()
+    except FileNotFoundError:
+        return []
+    check_regular(status, place)
+    known = _read(place, (status.st_ino, status.st_size, status.st_mtime_ns))
+    return [one for one in known if os.path.isfile(one.path) and not os.path.islink(one.path)]
+
+
+@lru_cache(maxsize=1)
+def _read(place: Path, _stamp: tuple[int, int, int]) -> list[HandedOver]:
+    """Return the files in the list. A line that cannot be read is skipped."""
+    found: dict[str, HandedOver] = {}
+    for line in place.read_bytes().splitlines():
+        with contextlib.suppress(ValueError, TypeError, KeyError, RecursionError):
+            value = json.loads(line)
+            path, content = str(value["path"]), (int(value["size"]), str(value["sha256"]))
+            one = found.setdefault(path, HandedOver(path, str(value["agent"]), str(value["log"])))
+            if one.log_id != value["log"]:  # the first file was removed, and its name given to another one
+                one = found[path] = HandedOver(path, str(value["agent"]), str(value["log"]))
+            one.contents.append(content)
+    return list(found.values())
+
+
+def handed_over_of(log_id: str) -> list[HandedOver]:
+    """Return the files that were written from a log; none if the log has no id.
+
+    Raises:
+        OSError: the list exists and cannot be read.
+    """
+    return [one for one in handed_over() if one.log_id == log_id] if log_id else []
+
+
+def redact_handed_over(one: HandedOver, replace: Replace) -> None:
+    """Write a file of ours again with a text replaced. Ids, names and times stay.
+
+    Raises:
+        OSError: the file cannot be read or written, or was changed meanwhile; it is unchanged.
+    """
+    before = os.stat(one.path)
+    digest, size = hashlib.sha256(), 0
+    with NewFile(one.path, replace=True) as new:
+        with open(one.path, "rb") as lines:
+            for line in lines:
+                redacted = _redacted(line, replace)
+                digest.update(redacted)
+                size += len(redacted)
+                new.write(redacted)
+        content = (size, digest.hexdigest())
+        note_handed_over(one.path, one.agent, one.log_id, content)
+        if not one.is_ours() or not os.path.samestat(os.stat(one.path), before):
+            raise OSError(errno.EBUSY, f"{one.agent} went on with it meanwhile; purge again", one.path)
+        new.finish()
+
+
+def _redacted(line: bytes, replace: Replace) -> bytes:
+    value: Any = json.loads(line)
+    changed = replace_in(value, replace, _AGENTS_NAMES)
+    return line if changed == value else to_json(changed).encode("utf-8", "replace") + b"\n"
+
+
+def matches_in(one: HandedOver, replace: Replace) -> str:
+    """Return how many lines of a file a redaction would change, such as `2 lines`, or "" for none.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
+    return told_lines(one.path, replace)
