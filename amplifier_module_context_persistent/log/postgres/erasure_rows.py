@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+import json
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
 
 from ...errors import AppendError
+from ..salted_name import salted_name
 from .list_logs import TIMEOUT_S, asking
 from .migration_steps import ERASURES
+
+if TYPE_CHECKING:
+    import psycopg
 
 
 def erasure_lines(storage: str) -> list[str]:
@@ -19,8 +26,33 @@ def erasure_lines(storage: str) -> list[str]:
     with asking(storage, TIMEOUT_S) as (connection, location):
         if not connection.has(ERASURES):  # type: ignore[attr-defined]  # of DeadlineConnection
             return []
-        statement = f"select line from {location.schema}.erasure order by number"
-        return [line for (line,) in connection.execute(statement.encode()).fetchall()]
+        return _lines(connection, location.schema)
+
+
+def is_log_deleted(connection: psycopg.Connection[Any], schema: str, log_ids: Iterable[str]) -> bool:
+    """Tell whether a deletion in force names a log by one of the ids in its headers.
+
+    False if the database has no table for erasures. A line that cannot be read is skipped.
+    """
+    if not connection.has(ERASURES):  # type: ignore[attr-defined]  # of DeadlineConnection
+        return False
+    names = [f"log:{log_id}" for log_id in log_ids]
+    deleted = set[str]()
+    """The salts of the deletions that name the log."""
+    for line in _lines(connection, schema):
+        with contextlib.suppress(ValueError, TypeError, KeyError, AttributeError, RecursionError):
+            value = json.loads(line)
+            deleted.difference_update(str(salt) for salt in value.get("lifts", ()))
+            if value.get("erased") == "session":
+                salt = str(value["salt"])
+                if any(salted_name(salt, name) in value["names"] for name in names):
+                    deleted.add(salt)
+    return bool(deleted)
+
+
+def _lines(connection: psycopg.Connection[Any], schema: str) -> list[str]:
+    statement = f"select line from {schema}.erasure order by number"
+    return [line for (line,) in connection.execute(statement.encode()).fetchall()]
 
 
 def add_erasure_lines(storage: str, lines: Sequence[str]) -> None:

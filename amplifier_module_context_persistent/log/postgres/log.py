@@ -35,6 +35,7 @@ from ..record_limits import MAX_RECORD_BYTES
 from ..scanner import Scanner
 from . import rows
 from .append_one_row import append_one_row
+from .erasure_rows import is_log_deleted
 from .index_columns import row_of, row_of_sealed
 from .open_marks import mark_key
 from .reader import PostgresReader
@@ -164,7 +165,7 @@ class PostgresLog(PostgresReader):
         """Create the log again if a failover to a lagging replica lost all of it. Return whether it exists again.
 
         The lines are written again unchanged, if all of them are still in memory. A log that was removed on the same
-        server stays removed.
+        server stays removed, and so does one that was deleted after the failover, as the list of erasures tells.
         """
         timeline_before = self._timeline
         timeline = connection.timeline and timeline_of(connection)  # type: ignore[attr-defined]  # of DeadlineConnection
@@ -172,6 +173,9 @@ class PostgresLog(PostgresReader):
         if not self._has_written or not may_be_failover:
             return False
         schema = self.location.schema
+        log_ids = [str(header["log_id"]) for header in self.index.headers if header.get("log_id")]
+        if is_log_deleted(connection, schema, log_ids):
+            return False
         messages = len(self.index)
         lines = self.bytes.all_kept(self._lines_known)
         # with its generation, so that a line whose outcome is unknown is looked for in it

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from .erasure_record import Erasure, salted_name
+from ...log.salted_name import salted_name
+from .erasure_record import Erasure
 
 
 def concerning(

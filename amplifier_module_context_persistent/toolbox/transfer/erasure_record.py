@@ -25,6 +25,7 @@ from secrets import token_hex
 from typing import Any
 
 from ...errors import ContextPersistentError
+from ...log.salted_name import salted_name
 from .erased_session_names import SourceNames
 from .erased_text_rule import TextRule
 
@@ -112,11 +113,6 @@ class Erasure:
 
 def _salted_id(salt: str, id_hash: int) -> bytes:
     return hashlib.blake2b(id_hash.to_bytes(8, signed=True), digest_size=_ID_BYTES, key=salt.encode()).digest()
-
-
-def salted_name(salt: str, name: str) -> str:
-    """Return the hash of a name with an erasure's salt, as its line holds it."""
-    return hashlib.sha256(f"{salt}:{name}".encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
 def erasure_of(

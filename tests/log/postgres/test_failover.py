@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -12,8 +13,11 @@ from amplifier_module_context_persistent import AppendError, LogUnreadableError
 from amplifier_module_context_persistent.log.postgres import row_bytes
 from amplifier_module_context_persistent.log.postgres.log import PostgresLog
 from amplifier_module_context_persistent.log.postgres.schema import create_schema
-from tests.support.logs import append, findings, numbers, write_file
+from amplifier_module_context_persistent.toolbox.transfer.erased_session_names import SourceNames
+from amplifier_module_context_persistent.toolbox.transfer.erasure_record import SESSION, erasure_of
+from tests.support.logs import STAMP, append, append_bodies, body, findings, numbers, write_file
 from tests.support.postgres import IN_PARTS, TestServer, running_server
+from tests.support.snapshots import header
 from tests.support.sweeps import proof
 
 
@@ -84,6 +88,31 @@ def test_two_processes_of_a_young_session_begin_one_log(own_server: TestServer) 
         append(one, 4)
         assert numbers(one) == numbers(two) == [1, 2, 3, 4]
     assert own_server.execute(f"select count(*) from {storage.rpartition('=')[2]}.log") == [(1,)]
+
+
+@proof
+@pytest.mark.parametrize("is_lifted", [False, True])
+def test_a_session_deleted_after_a_failover_stays_deleted(is_lifted: bool, own_server: TestServer) -> None:
+    """The list of erasures tells a deletion from a loss, and a deletion that was lifted is none."""
+    storage = own_server.new_location()
+    schema = storage.rpartition("=")[2]
+    with closing(PostgresLog(f"{storage}#p/s", lock_timeout_s=30)) as log:
+        append_bodies(log, header(2, "mine"), body(1))
+        with promoted(own_server):
+            append(log, 2)
+        deletion = erasure_of(SourceNames(("log:mine",)), SESSION, time=STAMP)
+        lines = [deletion.to_line().decode(), *([json.dumps({"lifts": [deletion.salt]})] if is_lifted else [])]
+        for line in lines:  # not by this process, whose connections are lost
+            own_server.execute(f"insert into {schema}.erasure (line) values ('{line}')")
+        own_server.execute(f"delete from {schema}.record; delete from {schema}.log")
+        if is_lifted:
+            append(log, 3)
+            assert numbers(log) == [1, 2, 3]
+            return
+        for _ in range(2):
+            with pytest.raises(LogUnreadableError, match="was removed"):
+                append(log, 3)
+        assert own_server.execute(f"select count(*) from {schema}.record") == [(0,)]
 
 
 def test_a_log_that_was_removed_stays_removed(server: TestServer, storage: str) -> None:
