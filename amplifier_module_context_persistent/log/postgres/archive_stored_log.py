@@ -30,7 +30,7 @@ from .migration_steps import ARCHIVE
 from .open_marks import is_direct, may_go
 from .pulse import Pulse
 from .rows import Columns, Head, Row
-from .server import Server, ServerError, using
+from .server import NO_RIGHTS, Server, ServerError, using
 from .stored_lines import StoredLines
 
 if TYPE_CHECKING:
@@ -44,7 +44,6 @@ Part = tuple[list[bytes], list[Columns]]
 _MOST_IDLE_S, _PULSE_S = 15.0, 3.0
 _DELETED_AT_ONCE = 50_000
 _SAMPLES = 4
-_NO_RIGHTS = "42501"  # SQLSTATE
 _MEANWHILE = "the log was written to, purged or archived meanwhile; nothing was changed; try again"
 
 
@@ -179,7 +178,7 @@ class _Change:
                     yield
         except ServerError as error:
             advice = "; look whether it is archived before trying again"
-            if error.sqlstate == _NO_RIGHTS:
+            if error.sqlstate == NO_RIGHTS:
                 advice = "; archiving needs the rights of a purge (storage init --grant-purge)"
             raise AppendError(errno.EIO, f"the server refused: {error}{advice}", self.location.shown) from error
 

@@ -11,6 +11,7 @@ from ...errors import AppendError
 from ..salted_name import salted_name
 from .list_logs import TIMEOUT_S, asking
 from .migration_steps import ERASURES
+from .server import NO_RIGHTS
 
 if TYPE_CHECKING:
     import psycopg
@@ -29,17 +30,34 @@ def erasure_lines(storage: str) -> list[str]:
         return _lines(connection, location.schema)
 
 
-def is_log_deleted(connection: psycopg.Connection[Any], schema: str, log_ids: Iterable[str]) -> bool:
-    """Tell whether a deletion in force names a log by one of the ids in its headers.
+def is_log_deleted(
+    connection: psycopg.Connection[Any], schema: str, log_ids: Iterable[str], session_id: str
+) -> bool | None:
+    """Tell whether a deletion in force names a log. A line that cannot be read is skipped.
 
-    False if the database has no table for erasures. A line that cannot be read is skipped.
+    Args:
+        connection: to the server.
+        schema: the tables' schema.
+        log_ids: the ids in the log's headers.
+        session_id: the id of its session, by which a log without an id is known.
+
+    Returns:
+        False also if the database has no table for erasures, since nothing is noted there. None if this role may not
+        read the table.
     """
     if not connection.has(ERASURES):  # type: ignore[attr-defined]  # of DeadlineConnection
         return False
-    names = [f"log:{log_id}" for log_id in log_ids]
+    try:
+        with connection.transaction():  # a refusal must not end the caller's transaction
+            lines = _lines(connection, schema)
+    except Exception as error:
+        if getattr(error, "sqlstate", None) == NO_RIGHTS:
+            return None
+        raise
+    names = [f"log:{log_id}" for log_id in log_ids] or [f"session:{session_id}"]
     deleted = set[str]()
     """The salts of the deletions that name the log."""
-    for line in _lines(connection, schema):
+    for line in lines:
         with contextlib.suppress(ValueError, TypeError, KeyError, AttributeError, RecursionError):
             value = json.loads(line)
             deleted.difference_update(str(salt) for salt in value.get("lifts", ()))

@@ -51,6 +51,10 @@ _RETRIED = frozenset({"40001", "40P01", "55P03", "57014", READ_ONLY})
 """SQLSTATE: serialization failure, deadlock, lock not available, query cancelled, read-only. Nothing was done."""
 
 
+class _LogDeletedError(Exception):
+    """The log was deleted, or this may be so."""
+
+
 @dataclass(frozen=True, slots=True)
 class _SentRows:
     """Lines that were sent to the server.
@@ -165,7 +169,8 @@ class PostgresLog(PostgresReader):
         """Create the log again if a failover to a lagging replica lost all of it. Return whether it exists again.
 
         The lines are written again unchanged, if all of them are still in memory. A log that was removed on the same
-        server stays removed, and so does one that was deleted after the failover, as the list of erasures tells.
+        server stays removed. So does a log that was deleted after the failover, as the list of erasures says. The list
+        is read after the new row is there: then a deletion by another client has ended before, or finds the new row.
         """
         timeline_before = self._timeline
         timeline = connection.timeline and timeline_of(connection)  # type: ignore[attr-defined]  # of DeadlineConnection
@@ -173,19 +178,24 @@ class PostgresLog(PostgresReader):
         if not self._has_written or not may_be_failover:
             return False
         schema = self.location.schema
-        log_ids = [str(header["log_id"]) for header in self.index.headers if header.get("log_id")]
-        if is_log_deleted(connection, schema, log_ids):
-            return False
         messages = len(self.index)
-        lines = self.bytes.all_kept(self._lines_known)
-        # with its generation, so that a line whose outcome is unknown is looked for in it
-        begun = rows.create(connection, schema, self.location.name, generation=self._known().generation)
-        if begun is None:
-            return True  # another process of this session has done it
         scanner = Scanner(self.max_record_bytes)
-        new = [row_of(line, scanner) for line in lines]
+        new = [row_of(line, scanner) for line in self.bytes.all_kept(self._lines_known)]
+        restored = None
+        try:
+            with connection.transaction():
+                rows.limit_waits(connection, limit_s=self.timeout_s)
+                # with its generation, so that a line whose outcome is unknown is looked for in it
+                begun = rows.create(connection, schema, self.location.name, generation=self._known().generation)
+                if begun is None:
+                    return True  # another process of this session has done it
+                self._check_not_deleted(connection)
+                if new:
+                    restored = rows.append(connection, schema, begun, new, durable=self._durable)
+        except _LogDeletedError as error:
+            logger.error("%s: not begun anew after a failover: %s", self.shown, error)  # noqa: TRY400 - no fault of ours
+            return False
         self.lost_messages += messages
-        restored = rows.append(connection, schema, begun, new, durable=self._durable) if new else None
         if restored is not None:
             self.restored_messages += messages
             self.head = restored
@@ -195,6 +205,16 @@ class PostgresLog(PostgresReader):
             "%s was lost by a failover; begun anew with %d of its %d messages", self.shown, len(self.index), messages
         )
         return True
+
+    def _check_not_deleted(self, connection: psycopg.Connection[Any]) -> None:
+        """Raise an error if the list of erasures names this log, or cannot be read, so that it may name it."""
+        ids = [str(header["log_id"]) for header in self.index.headers if header.get("log_id")]
+        session_id = self.location.name.rpartition("/")[2]
+        is_deleted = is_log_deleted(connection, self.location.schema, ids, session_id)
+        if is_deleted is None:
+            raise _LogDeletedError("this role may not read the list of erasures, so it may have been deleted")
+        if is_deleted:
+            raise _LogDeletedError("it was deleted")
 
     def _mark(self) -> None:
         """Mark the log as open, if it exists. If the server refuses the mark, the session continues without it."""

@@ -133,12 +133,14 @@ def place_of_row(*, has_place: bool) -> str:
 def begin(connection: Connection, *, limit_s: float, idle_s: float = 0.0) -> None:
     """Begin a transaction with time limits, so that the server ends it if this process dies or waits too long.
 
+    Each statement sees what was committed before it, whatever isolation level the role or the database has by default.
+
     Args:
         connection: the connection, in autocommit mode and in no transaction.
         limit_s: how long a statement may wait for a lock, in seconds.
         idle_s: how long this process may take between two statements, in seconds; `limit_s` if that is longer.
     """
-    connection.execute(b"begin")
+    connection.execute(b"begin isolation level read committed")
     limit_waits(connection, limit_s=limit_s, idle_s=idle_s)
 
 

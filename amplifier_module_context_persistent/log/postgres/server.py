@@ -91,6 +91,8 @@ _PREPARED_STATEMENTS_LOST = ("26000", "42P05")
 """SQLSTATE: a prepared statement does not exist, or another client of the pooler has one with its name."""
 READ_ONLY = "25006"
 """SQLSTATE of a server that takes no writes, since it is a replica or was made read-only."""
+NO_RIGHTS = "42501"
+"""SQLSTATE: the role lacks a right."""
 _CONNECTION_CLASSES = ("08", "57P")  # SQLSTATE: connection exceptions, a server that shuts down
 
 
@@ -345,6 +347,7 @@ class Server:
         )
         connection.deadline = deadline
         connection.add_notice_handler(connection.heed)
+        connection.isolation_level = psycopg.IsolationLevel.READ_COMMITTED  # of `transaction()`, as of `rows.begin`
         return connection  # type: ignore[no-any-return]  # its class is made at run time
 
     def _check(self, psycopg: Any, connection: psycopg.Connection[Any]) -> None:

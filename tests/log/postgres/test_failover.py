@@ -4,21 +4,28 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
+from typing import Any
 
 import pytest
 
 from amplifier_module_context_persistent import AppendError, LogUnreadableError
-from amplifier_module_context_persistent.log.postgres import row_bytes
+from amplifier_module_context_persistent.log.postgres import log as log_module
+from amplifier_module_context_persistent.log.postgres import row_bytes, rows
+from amplifier_module_context_persistent.log.postgres.erasure_rows import erasure_lines
 from amplifier_module_context_persistent.log.postgres.log import PostgresLog
-from amplifier_module_context_persistent.log.postgres.schema import create_schema
+from amplifier_module_context_persistent.log.postgres.migration_steps import APPEND
+from amplifier_module_context_persistent.log.postgres.row_security import secure_rows
+from amplifier_module_context_persistent.log.postgres.schema import create_schema, rights
 from amplifier_module_context_persistent.toolbox.transfer.erased_session_names import SourceNames
-from amplifier_module_context_persistent.toolbox.transfer.erasure_record import SESSION, erasure_of
+from amplifier_module_context_persistent.toolbox.transfer.erasure_record import SESSION, TEXT, erasure_of
 from tests.support.logs import STAMP, append, append_bodies, body, findings, numbers, write_file
 from tests.support.postgres import IN_PARTS, TestServer, running_server
 from tests.support.snapshots import header
 from tests.support.sweeps import proof
+
+Use = Callable[[PostgresLog, int], object]
 
 
 @contextmanager
@@ -91,28 +98,160 @@ def test_two_processes_of_a_young_session_begin_one_log(own_server: TestServer) 
 
 
 @proof
-@pytest.mark.parametrize("is_lifted", [False, True])
-def test_a_session_deleted_after_a_failover_stays_deleted(is_lifted: bool, own_server: TestServer) -> None:
-    """The list of erasures tells a deletion from a loss, and a deletion that was lifted is none."""
+def test_a_session_deleted_after_a_failover_stays_deleted(own_server: TestServer) -> None:
+    """The list of erasures tells a deletion from a loss."""
     storage = own_server.new_location()
-    schema = storage.rpartition("=")[2]
     with closing(PostgresLog(f"{storage}#p/s", lock_timeout_s=30)) as log:
         append_bodies(log, header(2, "mine"), body(1))
         with promoted(own_server):
             append(log, 2)
-        deletion = erasure_of(SourceNames(("log:mine",)), SESSION, time=STAMP)
-        lines = [deletion.to_line().decode(), *([json.dumps({"lifts": [deletion.salt]})] if is_lifted else [])]
-        for line in lines:  # not by this process, whose connections are lost
-            own_server.execute(f"insert into {schema}.erasure (line) values ('{line}')")
-        own_server.execute(f"delete from {schema}.record; delete from {schema}.log")
-        if is_lifted:
-            append(log, 3)
-            assert numbers(log) == [1, 2, 3]
-            return
+        delete(own_server, storage, "log:mine")
         for _ in range(2):
             with pytest.raises(LogUnreadableError, match="was removed"):
                 append(log, 3)
-        assert own_server.execute(f"select count(*) from {schema}.record") == [(0,)]
+        assert lines_in(own_server, storage) == 0
+
+
+def delete(server: TestServer, storage: str, name: str) -> str:
+    """Delete all logs, as another client does, and note that one was deleted. Return the salt of the note."""
+    schema = storage.rpartition("=")[2]
+    deletion = erasure_of(SourceNames((name,)), SESSION, time=STAMP)
+    server.execute(f"insert into {schema}.erasure (line) values ('{deletion.to_line().decode()}')")
+    lose(server, storage)
+    return deletion.salt
+
+
+def lose(server: TestServer, storage: str) -> None:
+    """Take all logs away, as a failover to a server that lagged does."""
+    schema = storage.rpartition("=")[2]
+    server.execute(f"delete from {schema}.record; delete from {schema}.log")
+
+
+def lines_in(server: TestServer, storage: str) -> int:
+    """The number of lines in the tables."""
+    ((count,),) = server.execute(f"select count(*) from {storage.rpartition('=')[2]}.record")
+    return int(count)
+
+
+@pytest.fixture
+def other_timeline(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a log that is gone look as after a failover."""
+    monkeypatch.setattr(log_module, "timeline_of", lambda _: "another timeline")
+
+
+def as_role(server: TestServer, storage: str, role: str) -> str:
+    """The storage as a role that may run sessions; the role is made."""
+    schema = storage.rpartition("=")[2]
+    server.execute(f"create role {role}_{schema} login; {rights(APPEND, schema, f'{role}_{schema}')}")
+    return storage.replace("postgres:@", f"{role}_{schema}:@", 1)
+
+
+READERS = pytest.mark.parametrize("use", [append, lambda log, _: log.follow()], ids=["append", "follow"])
+"""What a session does next: in a transaction, or in none."""
+
+
+@READERS
+@pytest.mark.parametrize("log_id", ["mine", ""])
+def test_a_deletion_in_the_list_is_no_loss(
+    log_id: str, use: Use, server: TestServer, storage: str, other_timeline: None
+) -> None:
+    """A log without an id is known by its session's."""
+    with closing(PostgresLog(f"{storage}#p/talk")) as log:
+        append_bodies(log, *([header(2, log_id)] if log_id else []), body(1))
+        delete(server, storage, f"log:{log_id}" if log_id else "session:talk")
+        for _ in range(2):
+            with pytest.raises(LogUnreadableError, match="was removed"):
+                use(log, 2)
+        assert lines_in(server, storage) == 0
+
+
+@READERS
+@pytest.mark.parametrize("what", ["nothing", "another", "lifted", "text", "broken", "no table"])
+def test_a_log_that_no_deletion_names_goes_on(
+    what: str, use: Use, server: TestServer, storage: str, other_timeline: None
+) -> None:
+    """Another log's does not, nor one that was lifted, nor the erasure of a text."""
+    schema = storage.rpartition("=")[2]
+    if what == "no table":  # nothing is noted in tables of an earlier version
+        server.execute(f"drop table {schema}.erasure")
+    with closing(PostgresLog(f"{storage}#p/s")) as log:
+        append_bodies(log, header(2, "mine"), body(1))
+        line = ""
+        if what == "another":
+            delete(server, storage, "log:other")
+        elif what == "lifted":
+            line = json.dumps({"lifts": [delete(server, storage, "log:mine")]})
+        elif what == "text":
+            line = erasure_of(SourceNames(("log:mine",)), TEXT, time=STAMP).to_line().decode()
+        elif what == "broken":
+            line = '{"erased":"session","salt":1,"names":7}'
+        if line:
+            server.execute(f"insert into {schema}.erasure (line) values ('{line}')")
+        lose(server, storage)
+        use(log, 2)
+        append(log, 3)
+        assert numbers(log)[0] == 1
+        assert log.describe().restored_messages == 1
+
+
+@READERS
+def test_a_deletion_that_ends_as_the_log_is_begun_anew(
+    use: Use, server: TestServer, storage: str, other_timeline: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another process of the session began the log anew, and it was deleted, before this one makes its row."""
+    location = as_role(server, storage, "strict")
+    server.execute(f"alter role strict_{storage.rpartition('=')[2]} set default_transaction_isolation = serializable")
+    create = rows.create
+
+    def create_later(*arguments: Any, **options: Any) -> Any:
+        delete(server, storage, "log:mine")
+        return create(*arguments, **options)
+
+    with closing(PostgresLog(f"{location}#p/s")) as log:
+        append_bodies(log, header(2, "mine"), body(1))
+        lose(server, storage)
+        monkeypatch.setattr(rows, "create", create_later)
+        with pytest.raises(LogUnreadableError, match="was removed"):
+            use(log, 2)
+        assert lines_in(server, storage) == 0
+
+
+@READERS
+def test_a_role_that_may_not_read_the_list_begins_no_log_anew(
+    use: Use, server: TestServer, storage: str, other_timeline: None, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It cannot know whether the log was deleted, and says so."""
+    location, schema = as_role(server, storage, "blind"), storage.rpartition("=")[2]
+    server.execute(f"revoke select on {schema}.erasure from blind_{schema}")
+    with closing(PostgresLog(f"{location}#p/s")) as log:
+        append_bodies(log, header(2, "mine"), body(1))
+        lose(server, storage)
+        with pytest.raises(LogUnreadableError, match="was removed"):
+            use(log, 2)
+        assert "may not read the list of erasures" in caplog.text
+
+
+@pytest.mark.parametrize("is_older", [False, True], ids=["", "secured before"])
+def test_row_security_does_not_hide_an_administrators_deletion(
+    is_older: bool, server: TestServer, storage: str, other_timeline: None
+) -> None:
+    """Of another role's deletions, which are of other logs, none is seen."""
+    schema = storage.rpartition("=")[2]
+    locations = [as_role(server, storage, role) for role in ("ann", "bob")]
+    secure_rows(server.connection, schema)
+    if is_older:
+        server.execute(f"drop policy of_administrators on {schema}.erasure")
+        assert secure_rows(server.connection, schema) == ["erasure"]
+    assert secure_rows(server.connection, schema) == []
+    with closing(PostgresLog(f"{locations[0]}#p/s")) as log:
+        append_bodies(log, header(2, "mine"), body(1))
+        server.execute(f"set role bob_{schema}; insert into {schema}.erasure (line) values ('of bob')")
+        delete(server, storage, "log:mine")
+        with pytest.raises(LogUnreadableError, match="was removed"):
+            append(log, 2)
+    found = [erasure_lines(location) for location in locations]
+    assert [len(lines) for lines in found] == [1, 2]
+    assert "of bob" not in found[0]
 
 
 def test_a_log_that_was_removed_stays_removed(server: TestServer, storage: str) -> None:

@@ -38,9 +38,9 @@ PAGE = Path(__file__).parents[3] / "docs" / "postgres_compatibility.md"
 STATEMENTS = frozenset({"SelectStmt", "InsertStmt", "UpdateStmt", "DeleteStmt", "TransactionStmt"})
 _FORMS = """
     A_ArrayExpr A_Const A_Expr A_Star Alias BoolExpr Boolean CaseExpr CaseWhen CoalesceExpr CollateClause ColumnRef
-    CommonTableExpr FuncCall IndexElem InferClause Integer JoinExpr LockingClause NullTest OnConflictClause ParamRef
-    RangeFunction RangeSubselect RangeVar RawStmt ResTarget ReturningClause RowExpr SortBy String SubLink TypeCast
-    TypeName WindowDef WithClause
+    CommonTableExpr DefElem FuncCall IndexElem InferClause Integer JoinExpr LockingClause NullTest OnConflictClause
+    ParamRef RangeFunction RangeSubselect RangeVar RawStmt ResTarget ReturningClause RowExpr SortBy String SubLink
+    TypeCast TypeName WindowDef WithClause
 """
 FORMS = frozenset(_FORMS.split())
 """What the parser calls the forms that statements may have."""
