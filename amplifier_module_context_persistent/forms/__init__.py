@@ -19,6 +19,7 @@
 | `tool_definitions` | definitions of tools |
 | `request_bodies` | a view becomes the body of a request; answers become messages |
 | `whole_body` | the messages of a request's whole body |
+| `vercel_ai` | messages of Vercel's AI SDK in files; only read |
 | `agent_framework`, `claude_code`, `openai_agents`, `pydantic_ai` | the messages of kits, and of Claude Code's files |
 
 Rules of this package:

@@ -110,6 +110,8 @@ class SessionDraft:
     """The remote repository of the project's checkout (`checkout_remote`); empty if it is not known."""
     family: int = 0
     """The number of the file's session that this is, or that this is a branch or a sub-agent of; from 0."""
+    first_line: int = 0
+    """The number of the line or entry of the first message."""
     earlier: EarlierImport | None = None
     exported: int = 0
     """The number of messages at the beginning that an export of this package wrote; an agent added the later ones."""
@@ -186,6 +188,8 @@ class Drafts:
         record = self._encoded(event.line, stored_message(message, message_id, None))
         if record is None:
             return
+        if not draft.ids:
+            draft.first_line = event.line
         if message_id != given:
             draft.renamed[message_id] = given
         if "timestamp" not in metadata:

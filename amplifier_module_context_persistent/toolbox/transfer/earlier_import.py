@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
+from itertools import groupby
 from typing import Any
 
 from ...errors import LogUnreadableError
@@ -25,8 +26,11 @@ from .importers.account import Account
 from .source_facts import title_among, title_of
 
 
-def find_earlier(sessions: Sequence[SessionDraft], account: Account, *, again: bool) -> None:
-    """Compare the logs of earlier imports with the source, and set each draft's `earlier`.
+def find_earlier(sessions: Sequence[SessionDraft], account: Account, *, again: bool) -> list[SessionDraft]:
+    """Compare the logs of earlier imports with the source, set each draft's `earlier`, and return the drafts.
+
+    If the file has several sessions, one that cannot be compared is left out and named as lost, with its branches and
+    sub-agents.
 
     Args:
         sessions: the drafts with their places.
@@ -36,18 +40,38 @@ def find_earlier(sessions: Sequence[SessionDraft], account: Account, *, again: b
     Raises:
         FileExistsError: the name of a session's log is taken by something that is not an earlier import of the
             session.
-        ImportConflictError: a session was continued both here and in its source.
+        ImportConflictError: the session of the file, or each of several, was continued both here and in its source.
     """
-    for draft in sessions:
-        reader = open_earlier(draft.path)
-        if reader is not None:
-            with closing(reader):
-                if draft.is_origin:
-                    draft.earlier = compared_with_origin(draft, reader, title_of(draft))
-                    continue
-                found = _compared(draft, reader, account.lines_by_file[draft.file], again=again)
-                facts = _source_in(reader)
-                draft.earlier = replace(found, title=title_among(facts, draft))
+    families = [list(family) for _, family in groupby(sessions, lambda draft: draft.family)]
+    compared: list[SessionDraft] = []
+    refused = ""
+    for family in families:
+        try:
+            for draft in family:
+                _find_earlier_of(draft, account, again=again)
+        except (FileExistsError, ImportConflictError) as error:
+            if len(families) == 1:
+                raise
+            refused = str(error)
+            account.lose_part(family[0].first_line, refused)
+        else:
+            compared += family
+    if not compared:
+        raise ImportConflictError(f"nothing can be added to any of {len(families):,} sessions; the last one: {refused}")
+    return compared
+
+
+def _find_earlier_of(draft: SessionDraft, account: Account, *, again: bool) -> None:
+    reader = open_earlier(draft.path)
+    if reader is None:
+        return
+    with closing(reader):
+        if draft.is_origin:
+            draft.earlier = compared_with_origin(draft, reader, title_of(draft))
+            return
+        found = _compared(draft, reader, account.lines_by_file[draft.file], again=again)
+        facts = _source_in(reader)
+        draft.earlier = replace(found, title=title_among(facts, draft))
 
 
 def _compared(draft: SessionDraft, reader: ReadableLog, lines_now: int, *, again: bool) -> EarlierImport:

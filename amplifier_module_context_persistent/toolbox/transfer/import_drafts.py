@@ -62,8 +62,8 @@ def import_drafts(
     _note_remotes(sessions, to)
     present = [draft.is_origin or key_at(draft.path) == draft.key for draft in sessions]
     honoured = honour_erasures(sessions, present, again=rules.again)
-    find_earlier(honoured.sessions, account, again=rules.again)
-    writer = SessionWriter(honoured.sessions, importer.name, opened.path, account, now, new_id)
+    compared = find_earlier(honoured.sessions, account, again=rules.again)
+    writer = SessionWriter(compared, importer.name, opened.path, account, now, new_id)
     if not rules.dry_run:
         writer.write()
         lift(honoured.overridden, sessions[0].path)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
@@ -100,12 +100,19 @@ def place_sessions(sessions: Sequence[SessionDraft], source: str, format_name: s
     families = [list(family) for _, family in groupby(sessions, lambda draft: draft.family)]
     if to.session_id is not None and len(families) > 1:
         raise ImportRefusedError(f"the file holds {len(families):,} sessions, which cannot all be {to.session_id!r}")
+    taken = set[str]()
     for family in families:
-        _place_family(family, source, format_name, to)
+        _place_family(family, source, format_name, to, taken)
+        taken.add(family[0].path)
 
 
-def _place_family(family: Sequence[SessionDraft], source: str, format_name: str, to: Destination) -> None:
-    """Set the ids, keys and paths of a session, its branches and its sub-agents."""
+def _place_family(
+    family: Sequence[SessionDraft], source: str, format_name: str, to: Destination, taken_paths: Set[str]
+) -> None:
+    """Set the ids, keys and paths of a session, its branches and its sub-agents.
+
+    `taken_paths` are the paths of other sessions in the file.
+    """
     main, *others = family
     first = _first_hash(main)
     suffix = f"-{main.family + 1}" if main.family else ""
@@ -118,7 +125,7 @@ def _place_family(family: Sequence[SessionDraft], source: str, format_name: str,
             main.is_origin, main.session_id = True, main.start.exported_from
             to = replace(to, beside=origin)
         else:
-            to = _with_id(main, _derived(session_name(given), main), first[:8], to)
+            to = _with_id(main, _derived(session_name(given), main), first[:8], to, taken_paths)
     if main.session_id is not None:
         check_session_id(main.session_id)
     main.path = to.place(main.session_id, suffix)
@@ -141,7 +148,7 @@ def _place_family(family: Sequence[SessionDraft], source: str, format_name: str,
             draft.key = key_alone
 
 
-def _with_id(main: SessionDraft, derived: str, mark: str, to: Destination) -> Destination:
+def _with_id(main: SessionDraft, derived: str, mark: str, to: Destination, taken_paths: Set[str]) -> Destination:
     """Set the id of a session, and return its destination. A session that was imported before stays in its project.
 
     If another session has the id, `mark` is added to it. This happens because trajectories share ids, and because other
@@ -153,7 +160,8 @@ def _with_id(main: SessionDraft, derived: str, mark: str, to: Destination) -> De
         if found:
             main.session_id = session_id
             return replace(to, beside=found)
-    is_taken = key_at(to.place(derived)) not in (None, main.key)
+    wanted = to.place(derived)
+    is_taken = wanted in taken_paths or key_at(wanted) not in (None, main.key)
     main.session_id = f"{derived}-{mark}" if is_taken else derived
     return to
 

@@ -14,8 +14,9 @@ from ....forms.anthropic_in_files import is_sure, with_ids
 from ....forms.canonical import blocks_of, plain_content
 from ....messages.message import metadata_of
 from .account import Account
-from .events import Event, MessageRead, SessionStart
-from .fields import Message, assistant, mapping, metadata, result, text
+from .cline_marks import SummarizedMessages, is_marked, without_environment
+from .events import Event, KeptEntry, MessageRead, SessionStart
+from .fields import Message, assistant, mapping, metadata, result, text, user
 from .openai import document_messages, facts_of, id_of, messages_of, sampled
 from .provider_messages import answer_parts, user_parts
 from .source_file import Sample, Source
@@ -65,13 +66,23 @@ def read(source: Source, account: Account) -> Iterator[Event]:
         said = plain_content(blocks_of(system))
         yield MessageRead({"role": "system", "content": said, "metadata": metadata("anthropic-system")})
     open_calls: dict[str, None] = {}
+    summarized = SummarizedMessages()
     for at in messages_of(source, account):
         number, message = at
         role = message.get("role")
+        if role is None and text(message.get("type")) == "reasoning":  # encrypted, of Roo Code
+            account.keep("reasoning")
+            yield KeptEntry(message, number, "reasoning")
+            continue
         if role not in ("user", "assistant", "system"):
             account.lose(number, f"a message of the role {str(role)[:20]!r}")
             continue
         message_id = id_of(at, "anthropic")
+        summary = summarized.take(at, message_id)
+        if summary is not None:
+            account.map("summary")
+            yield summary
+            continue
         if isinstance(message.get("content"), list):
             content = with_ids(blocks_of(message["content"]), message_id, open_calls)
             message = {**message, "content": content}
@@ -81,13 +92,14 @@ def read(source: Source, account: Account) -> Iterator[Event]:
         else:
             account.skip(f"{role} without content")
         for one in read:
+            summarized.add(one["metadata"]["message_id"])
             yield MessageRead(one, number)
 
 
 def _has_own_blocks(message: dict[str, Any]) -> bool:
     if mapping(message.get("metadata")).get("message_id"):
         return False  # this package's own export
-    return message.get("role") in ("user", "assistant") and is_sure(message)
+    return message.get("role") in ("user", "assistant") and (is_sure(message) or is_marked(message))
 
 
 def _messages(message: dict[str, Any], message_id: str, model: str) -> Iterator[dict[str, Any]]:
@@ -115,5 +127,16 @@ def _messages(message: dict[str, Any], message_id: str, model: str) -> Iterator[
         if content:
             yield {"role": "system", "content": content, "metadata": metadata(message_id, time)}
     else:
-        source = text(given.get("source")) or None
-        yield from user_messages(message.get("content"), message_id, time, source=source)
+        yield from _said_by_user(message, message_id, time, text(given.get("source")))
+
+
+def _said_by_user(message: Message, message_id: str, time: Any, source: str) -> Iterator[Message]:
+    """Yield the messages of a user message: results, what the person wrote, and what Cline added to it."""
+    persons, programs = without_environment(message.get("content"))
+    count = 0
+    for one in user_messages(persons, message_id, time, source=source or None):
+        count += 1
+        yield one
+    if programs:
+        own_id = f"{message_id}-{count + 1}" if count else message_id
+        yield user(programs, metadata(own_id, time, source="cline:environment"))

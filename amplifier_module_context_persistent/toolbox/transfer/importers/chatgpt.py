@@ -18,35 +18,34 @@ from typing import Any
 from ....forms.canonical import as_text, call, plain_content, text_block
 from .account import Account
 from .branches import NO_PARENT, Branch, TreeBranch, branches, split_tree
+from .conversations import conversations_in, note_empty, sampled_conversations
 from .events import Event, KeptEntry, MessageRead, SessionStart
 from .fields import Message, assistant, items, mapping, metadata, named, result, session_name, text, thinking_block
 from .source_file import Sample, Source, SourceObject, entries_of
 
 _ROLES = frozenset({"user", "assistant", "system", "tool"})
+_IDS = ("conversation_id", "id")
+_OWN_KEYS = frozenset({"current_node", "create_time", "conversation_id"})
 _CONTEXT = frozenset({"user_editable_context", "model_editable_context"})
 
 
 def score(sample: Sample) -> int:
     """Return 1000 if a document is an export or a conversation from one, else 0."""
-    listed = _conversations(list(sample.long_list) or sample.document)
-    return 1_000 if listed and all(_is_conversation(one) for one in listed[:3]) else 0
-
-
-def _conversations(document: Any) -> list[dict[str, Any]]:
-    given = document if isinstance(document, list) else [document]
-    return [one for one in given if isinstance(one, dict)]
+    return 1_000 if any(map(_is_conversation, sampled_conversations(sample))) else 0
 
 
 def _is_conversation(one: dict[str, Any]) -> bool:
+    """Return whether an object has nodes of a conversation, or the other keys of one that has no nodes."""
     nodes = mapping(one.get("mapping"))
-    return any("message" in mapping(node) or "children" in mapping(node) for node in nodes.values())
+    if nodes:
+        return any("message" in mapping(node) or "children" in mapping(node) for node in nodes.values())
+    return "mapping" in one and not _OWN_KEYS.isdisjoint(one)
 
 
 def read(source: Source, account: Account) -> Iterator[Event]:
     """Yield each conversation, with its branches."""
-    for conversation in source.entries():
-        if isinstance(conversation, dict):
-            yield from _read_one(conversation, account)
+    for name, conversation in conversations_in(source, account, messages="mapping", ids=_IDS):
+        yield from _read_one(name, conversation, account)
 
 
 @dataclass(slots=True)
@@ -60,16 +59,18 @@ class _Tree:
     parents: list[int] = field(default_factory=list)
 
 
-def _read_one(conversation: dict[str, Any], account: Account) -> Iterator[Event]:
+def _read_one(name: str, conversation: dict[str, Any], account: Account) -> Iterator[Event]:
     """Yield a conversation, with its branches."""
     facts = named(conversation, title="title", model="default_model_slug")
     if conversation.get("create_time"):
         facts = {**facts, "created": conversation["create_time"]}
-    session_id = text(conversation.get("conversation_id")) or text(conversation.get("id"))
+    session_id = next(filter(None, (text(conversation.get(key)) for key in _IDS)), "")
     tree = _tree_of(mapping(conversation.get("mapping")), text(conversation.get("current_node")))
     nodes = list(entries_of(tree.nodes, account))
     for node in nodes:
         _note(node, account)
+    if not any(map(_said, nodes)):
+        note_empty(account, name)
     live, left = split_tree(tree.parents, lambda _: True)
     yield SessionStart("session", "", facts, session_id)
     yield from _events([nodes[position] for position in live])

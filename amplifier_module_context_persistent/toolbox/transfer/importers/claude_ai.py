@@ -20,6 +20,7 @@ from ....forms.canonical import blocks_of, medium, text_block
 from .account import Account
 from .anthropic import user_messages
 from .branches import NO_PARENT, Branch, TreeBranch, branches, split_tree
+from .conversations import conversations_in, note_empty, sampled_conversations
 from .events import Event, KeptEntry, MessageRead, SessionStart
 from .fields import Message, assistant, items, mapping, metadata, named, session_name, text
 from .provider_messages import answer_parts
@@ -31,28 +32,24 @@ _NOT_SAID = frozenset({"token_budget", "flag"})
 
 def score(sample: Sample) -> int:
     """Return 1000 if a document is an export or a conversation from one, else 0."""
-    listed = _conversations(list(sample.long_list) or sample.document)
-    return 1_000 if listed and all(isinstance(one.get("chat_messages"), list) for one in listed[:3]) else 0
-
-
-def _conversations(document: Any) -> list[dict[str, Any]]:
-    given = document if isinstance(document, list) else [document]
-    return [one for one in given if isinstance(one, dict)]
+    listed = sampled_conversations(sample)
+    return 1_000 if any(isinstance(one.get("chat_messages"), list) for one in listed) else 0
 
 
 def read(source: Source, account: Account) -> Iterator[Event]:
     """Yield each conversation, with its branches."""
-    for conversation in source.entries():
-        if isinstance(conversation, dict):
-            yield from _read_one(conversation, account)
+    for name, conversation in conversations_in(source, account, messages="chat_messages", ids=("uuid",)):
+        yield from _read_one(name, conversation, account)
 
 
-def _read_one(conversation: dict[str, Any], account: Account) -> Iterator[Event]:
+def _read_one(name: str, conversation: dict[str, Any], account: Account) -> Iterator[Event]:
     """Yield a conversation, with its branches."""
     facts = named(conversation, **_FACTS)
     session_id = text(conversation.get("uuid"))
     entries = list(entries_of(items(conversation.get("chat_messages")), account))
     events = [_events(entry, account) for entry in entries]
+    if not any(isinstance(event, MessageRead) for said in events for event in said):
+        note_empty(account, name)
     positions = {text(entry.value.get("uuid")): position for position, entry in enumerate(entries)}
     parents = [_parent_of(entry, position, positions) for position, entry in enumerate(entries)]
     live, left = split_tree(parents, lambda _: True)
@@ -61,8 +58,8 @@ def _read_one(conversation: dict[str, Any], account: Account) -> Iterator[Event]
 
     def made(branch: TreeBranch) -> Branch:
         first = entries[branch.own[0]]
-        name = session_name(text(first.value.get("uuid"))[:13])
-        return Branch(first.number, name, _all(events, branch.common), _all(events, branch.own))
+        own_name = session_name(text(first.value.get("uuid"))[:13])
+        return Branch(first.number, own_name, _all(events, branch.common), _all(events, branch.own))
 
     yield from branches(map(made, left), account, facts, session_id)
 

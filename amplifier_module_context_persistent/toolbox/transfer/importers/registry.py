@@ -28,6 +28,7 @@ from . import (
     openai,
     opencode,
     pi,
+    vercel_ai,
 )
 from .account import Account
 from .events import Event
@@ -96,6 +97,7 @@ IMPORTERS = (
     Importer("claude-ai", "conversations of claude.ai", claude_ai.read, claude_ai.score),
     Importer("gemini", "contents of Gemini's API", gemini_contents.read, gemini_contents.score),
     Importer("bedrock", "messages of Bedrock or Strands", bedrock.read, bedrock.score),
+    Importer("vercel-ai", "messages of Vercel's AI SDK", vercel_ai.read, vercel_ai.score),
     Importer("anthropic", "Anthropic messages", anthropic.read, anthropic.score),
     Importer("openai", "OpenAI messages", openai.read, openai.score),
     Importer("jsonl", "JSON Lines of messages", read_messages, _lines(_is_message)),
@@ -177,14 +179,9 @@ def _is_pydantics(one: dict[str, Any]) -> bool:
     return one.get("kind") in ("request", "response") and isinstance(one.get("parts"), list)
 
 
-def _is_vercels(one: dict[str, Any]) -> bool:
-    return one.get("role") in ROLES and any("type" in part for part in _objects(one.get("parts")))
-
-
 _NOT_READ = (
     _NotRead("messages of LangChain", "write them with `convert_to_openai_messages`", _is_langchains),
     _NotRead("messages of Pydantic AI", "write them in the form of OpenAI's or Anthropic's API", _is_pydantics),
-    _NotRead("UI messages of Vercel's AI SDK", "write them in the form of OpenAI's or Anthropic's API", _is_vercels),
 )
 
 

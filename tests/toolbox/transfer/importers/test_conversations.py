@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from amplifier_module_context_persistent import PersistentContextManager
+from amplifier_module_context_persistent.toolbox.transfer.drafts import ImportConflictError
 from amplifier_module_context_persistent.toolbox.transfer.import_session import ImportRefusedError, import_session
 from tests.support.imports import history_and_view, imported, records, texts
 from tests.support.sweeps import proof
@@ -213,3 +215,68 @@ async def test_blocks_of_claude_ai_are_taken_as_what_they_are(home: Path) -> Non
     assert {"type": "text", "text": "done"} in kept
     assert {"type": "text", "text": "kept"} not in kept
     assert any(block.get("type") == "odd" and block.get("text") == "kept" for block in kept)
+
+
+EMPTY = {"title": "nothing", "create_time": 1.0, "update_time": 1.0, "mapping": {}, "current_node": None, "id": "e"}
+SILENT = conversation("silent", node("root", None, "s"), node("s", "root", "", "system", ""))
+
+
+@proof(quick=1)
+@pytest.mark.parametrize("place", [0, 1, 2])
+@pytest.mark.parametrize(
+    ("bad", "told"),
+    [
+        (EMPTY, "says nothing"),
+        (SILENT, "says nothing"),
+        (7, "is no conversation"),
+        ({**EMPTY, "mapping": "?"}, "are no messages"),
+        ({"title": "odd"}, "has no 'mapping'"),
+        (CHAT, "the same id"),
+    ],
+    ids=["empty", "silent", "no object", "no messages", "no mapping", "repeated"],
+)
+def test_one_conversation_of_chatgpt_does_not_cost_the_others(home: Path, bad: Any, told: str, place: int) -> None:
+    """It is named, wherever it is in the export; a second import adds nothing."""
+    other = conversation("two", node("a", None, "b", "user", "hello"), node("b", "a", "", "assistant", "hi"))
+    listed = [CHAT, other]
+    listed.insert(place, bad)
+    report = import_session(export(home / "conversations.json", *listed))
+    assert sorted(str(one.session_id) for one in report.sessions if one.kind == "session") == ["one", "two"]
+    assert any(told in one.reason for one in (*report.notes, *report.not_carried))
+    assert report.account.lines == report.account.accounted
+    assert import_session(home / "conversations.json").added == 0
+
+
+@pytest.mark.parametrize("bad", [{}, {"chat_messages": []}, {"chat_messages": None}, {"chat_messages": "?"}, None])
+def test_one_conversation_of_claude_ai_does_not_cost_the_others(home: Path, bad: Any) -> None:
+    given = {"uuid": "x", "name": "odd", **bad} if bad is not None else bad
+    report = import_session(export(home / "conversations.json", given, CLAUDE))
+    assert [one.kind for one in report.sessions] == ["session", "branch"]
+    assert [one.reason for one in (*report.notes, *report.not_carried) if "conversation" in one.reason]
+    assert report.account.lines == report.account.accounted
+
+
+def test_two_ids_that_become_one_are_two_sessions(home: Path) -> None:
+    """`_` cannot be part of an id; a second import finds both."""
+    talks = [conversation(name, node("a", None, "", "user", name)) for name in ("a_b", "a-b")]
+    path = export(home / "conversations.json", *talks)
+    report = import_session(path)
+    assert len({one.session_id for one in report.sessions}) == 2
+    assert import_session(path).added == 0
+
+
+async def test_a_conversation_that_went_on_here_and_there_does_not_cost_the_others(home: Path) -> None:
+    """It is left out, and named; alone it is refused."""
+    talks = [conversation(name, node("a", None, "", "user", name)) for name in ("one", "two")]
+    path = export(home / "conversations.json", *talks)
+    first = import_session(path).sessions[0].path
+    async with PersistentContextManager(first, durability="write") as manager:
+        await manager.add_message({"role": "user", "content": "on, here"})
+    for talk in talks:
+        talk["mapping"]["a"]["children"] = ["b"]
+        talk["mapping"]["b"] = node("b", "a", "", "assistant", "on, there")
+    again = import_session(export(path, *talks))
+    assert [(one.session_id, one.added) for one in again.sessions] == [("two", 1)]
+    assert "went on here" in again.not_carried[0].reason
+    with pytest.raises(ImportConflictError, match="went on here"):
+        import_session(export(path, talks[0]))

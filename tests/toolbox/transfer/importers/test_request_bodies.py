@@ -194,3 +194,72 @@ def test_messages_with_results_or_calls_of_their_own_are_not_anthropics(tmp_path
     source = tmp_path / "messages.json"
     source.write_text(json.dumps([*anthropics, foreign]))
     assert imported(source, tmp_path / "log.jsonl").format != "anthropic"
+
+
+async def test_what_cline_adds_to_a_persons_words_is_not_the_persons(tmp_path: Path) -> None:
+    """Its environment is a message of the program, and so are results that it writes as texts."""
+    environment = "<environment_details>\n# Files\n</environment_details>"
+    messages = [
+        {
+            "role": "user",
+            "content": [{"type": "text", "text": "<task>go</task>"}, {"type": "text", "text": environment}],
+        },
+        {"role": "assistant", "content": [{"type": "tool_use", "id": "a", "name": "ls", "input": {}}]},
+        {
+            "role": "user",
+            "content": [
+                {"type": "tool_result", "tool_use_id": "a", "content": "out"},
+                {"type": "text", "text": environment},
+            ],
+        },
+        {"role": "assistant", "content": "done"},
+        {"role": "user", "content": f"[read_file for 'a'] Result:\nthe file\n\n{environment}"},
+        {"role": "user", "content": f"thanks\n\n{environment}"},
+        {"type": "reasoning", "encrypted_content": "x", "summary": []},
+    ]
+    path = tmp_path / "api_conversation_history.json"
+    path.write_text(json.dumps(messages))
+    report = imported(path)
+    history, _ = await history_and_view(report.path)
+    persons = [one["content"] for one in history if one["role"] == "user" and "source" not in one["metadata"]]
+    assert persons == ["<task>go</task>", "thanks"]
+    programs = [one["content"] for one in history if one["metadata"].get("source") == "cline:environment"]
+    assert programs[:2] == [environment, environment]
+    assert "the file" in json.dumps(programs[2])
+    assert programs[3] == environment
+    assert report.account.metadata == {"reasoning": 1}
+
+
+async def test_summaries_of_roo_code_are_compactions(tmp_path: Path) -> None:
+    """Views go on from the summary and what it did not replace; a mark of left-out messages is one too."""
+
+    def said(text: str, **more: Any) -> dict[str, Any]:
+        return {"role": "user", "content": [{"type": "text", "text": text}], "ts": 1_770_000_000_000, **more}
+
+    messages = [
+        said("task"),
+        {
+            "role": "assistant",
+            "content": [{"type": "thinking", "thinking": "hm", "signature": "s"}],
+            "condenseParent": "c",
+        },
+        said("one", condenseParent="c"),
+        {"role": "assistant", "content": "Summed up.", "isSummary": True, "condenseId": "c"},
+        said("two", truncationParent="t"),
+        said("Left out: 1", isTruncationMarker=True, truncationId="t"),
+        said("three"),
+    ]
+    path = tmp_path / "api_conversation_history.json"
+    path.write_text(json.dumps(messages))
+    report = imported(path)
+    history, view = await history_and_view(report.path)
+    assert texts(history) == ["user: task", "assistant: thinking", "user: one", "user: two", "user: three"]
+    assert texts(view) == ["user: <summary>\nLeft out: 1\n</summary>", "user: task", "user: three"]
+    assert sum(one.compactions for one in report.sessions) == 2
+
+
+def test_a_file_of_cline_without_calls_is_one_of_cline(tmp_path: Path) -> None:
+    """Its messages have texts alone; the environment shows what wrote them."""
+    words = "go\n\n<environment_details>x</environment_details>"
+    report = imported(document(tmp_path / "m.json", [{"role": "user", "content": words}]))
+    assert (report.format, report.messages) == ("anthropic", 2)

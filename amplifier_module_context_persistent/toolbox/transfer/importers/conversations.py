@@ -1,0 +1,74 @@
+"""Read the list of conversations in a data export, of ChatGPT or of claude.ai.
+
+An export has hundreds of conversations. One that is empty or damaged is named, and does not stop the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from .account import Account, LostLine
+from .fields import text
+from .source_file import Sample, Source
+
+_LOOKED_AT = 50
+_MOST_TITLE_CHARS = 80
+
+
+def sampled_conversations(sample: Sample) -> list[dict[str, Any]]:
+    """Return the first entries of a document that is a list, or the document itself; only those that are objects."""
+    given: Any = list(sample.long_list) or sample.document
+    listed = given[:_LOOKED_AT] if isinstance(given, list) else [given]
+    return [one for one in listed if isinstance(one, dict)]
+
+
+def conversations_in(
+    source: Source, account: Account, *, messages: str, ids: Iterable[str]
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield each conversation with messages, and a name for it. Other entries of the list are noted here.
+
+    Args:
+        source: the file.
+        account: records an empty conversation as not conversational, and a damaged or repeated one as lost.
+        messages: the key of a conversation's messages: a list or an object.
+        ids: the keys of its id, the most reliable one first.
+    """
+    account.unit = "entry"
+    keys = tuple(ids)
+    seen = set[str]()
+    for number, one in enumerate(source.entries(), 1):
+        if not isinstance(one, dict):
+            _lose(account, f"entry {number:,} of the list is no conversation")
+            continue
+        name = _name(number, one)
+        given = one.get(messages)
+        known_id = next(filter(None, (text(one.get(key)) for key in keys)), "")
+        if given and not isinstance(given, dict | list):
+            _lose(account, f"{name}: its {messages!r} are no messages")
+        elif messages not in one:
+            _lose(account, f"{name}: it has no {messages!r}")
+        elif known_id in seen:
+            _lose(account, f"{name}: an earlier conversation has the same id")
+        elif not given:
+            account.next_line()
+            account.skip("conversation without messages")
+            note_empty(account, name)
+        else:
+            yield name, one
+        seen |= {known_id} - {""}
+
+
+def note_empty(account: Account, name: str) -> None:
+    """Note that a conversation has nothing to import."""
+    account.notes.append(LostLine(account.lines, None, f"{name} says nothing, and becomes no session"))
+
+
+def _lose(account: Account, reason: str) -> None:
+    account.next_line()
+    account.lose(account.lines, reason)
+
+
+def _name(number: int, one: dict[str, Any]) -> str:
+    title = text(one.get("title")) or text(one.get("name"))
+    return f"conversation {number:,} ({title[:_MOST_TITLE_CHARS]!r})"
