@@ -54,7 +54,7 @@ def append_to_copy(source: str, target: str) -> int:
 
 @contextmanager
 def kept_closed(log: str) -> Iterator[None]:
-    """Prevent sessions from opening a log during a `with` block. A log in a database is not protected.
+    """Prevent sessions from opening a log in a file while a `with` block lasts. A log in a database is not protected.
 
     Raises:
         SyncError: a session has the log open.
@@ -123,7 +123,7 @@ def _append(log: Log, lines: Iterator[bytes]) -> int:
 def _append_batch(log: Log, batch: Sequence[tuple[bytes, int]]) -> None:
     """Append records, each paired with the checksum of the record before it.
 
-    Each is a record of its own, without a frame.
+    Each record is appended by a caller of its own (`Prepare`), so that no bundle is made of several messages.
 
     Raises:
         SyncError: another process wrote to the log.
@@ -135,9 +135,10 @@ def _append_batch(log: Log, batch: Sequence[tuple[bytes, int]]) -> None:
 
 
 def _prepared(log: Log, batch: Sequence[tuple[bytes, int]], at: int) -> Prepare:
-    """Return the function that prepares one record of a batch.
+    """Return a function that prepares one record of a batch for appending.
 
-    The function raises SyncError unless the log ends right before the batch, or with an earlier record of the batch.
+    The function raises SyncError if another process wrote to the log: the log must end right before the batch, or with
+    an earlier record of the batch.
     """
     body = batch[at][0]
 

@@ -49,11 +49,11 @@ BEFORE_PURGE, REPLACED = ".before-purge-", ".replaced-"
 
 
 class BackupError(ContextPersistentError, ValueError):
-    """The directory is not a backup and cannot become one; nothing was changed."""
+    """Raised if a directory is not a backup and cannot become one; nothing was changed."""
 
 
 class Done(Enum):
-    """The action of a backup for one session."""
+    """The action that a backup takes for one session."""
 
     SAME = "same"
     NEW = "new"
@@ -71,7 +71,7 @@ _RESTORE = "to have the copy in its place, remove the log, and `context-persiste
 
 @dataclass(slots=True)
 class BackupStep:
-    """The planned or completed action for one session."""
+    """The action for one session, planned or completed, with its source and its copy."""
 
     session_id: str
     what: Done
@@ -79,10 +79,10 @@ class BackupStep:
     target: str = ""
     new_bytes: int = 0
     aside: str = ""
-    """The new path of the copy if it is set aside; else empty."""
+    """The new path of the old copy, if the backup sets it aside; else ""."""
     why: str = ""
     damage: str = ""
-    """The first damage of a log that is copied as a whole; "" if it is sound."""
+    """The first damage of a log that is copied as a whole; "" for a sound log."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the step in plain JSON types."""
@@ -170,7 +170,7 @@ class Backup:
         return step
 
     def carry_out(self, step: BackupStep) -> None:
-        """Carry out a planned step. If it fails, its action becomes `Done.LEFT` and its `why` the reason."""
+        """Carry out a planned step. If the step fails, its action becomes `Done.LEFT`, and its `why` has the reason."""
         try:
             if step.what is Done.MORE:
                 with host_files_made(step.target, step.source, named_only=True, now=self.now):
@@ -189,7 +189,7 @@ class Backup:
             step.what, step.why = Done.LEFT, reason_of(error)
 
     def note_erasures(self) -> None:
-        """Make the directory a backup if it is none, and copy new erasures and liftings from the home's list to it.
+        """Make the directory a backup if needed, and copy new erasures and liftings from the home's list to its list.
 
         Raises:
             OSError: the backup's list cannot be written, or the home's list cannot be read.
@@ -221,9 +221,10 @@ class Backup:
 
 
 def _is_about_any(copy: Path, found: Sequence[Erasure]) -> bool:
-    """Tell whether one of the erasures is about the session of a copy that was set aside, or about a fork of it.
+    """Return whether one of the erasures is about the session of a copy that was set aside, or about a fork of it.
 
-    Both are recognised by the messages in the copy. If it is too damaged to be read, the log beside it is asked.
+    The session and the fork are recognised by the messages in the copy. If the copy is too damaged to be read, the log
+    beside it is checked.
     """
     for log in (copy, copy.with_name(LOG_NAME)):
         with suppress(ContextPersistentError, OSError):
@@ -291,9 +292,10 @@ def _aside(log: str, copy: str) -> str:
 
 
 def _look_at_whole(step: BackupStep) -> None:
-    """Fill in the size and the damage of a log that is copied as a whole.
+    """Set the size and the damage of a log that is copied as a whole.
 
-    A damaged log is copied too: no copy would be worse. It is named, so that a person can look for a better one.
+    A damaged log is copied too, because no copy would be worse. The damage is reported, so that a person can look for a
+    better log.
 
     Raises:
         LogUnreadableError: the log cannot be read.

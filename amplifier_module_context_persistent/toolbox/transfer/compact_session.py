@@ -45,16 +45,16 @@ from .copy_log import append_all
 from .history_at import following_plan
 
 _WITHOUT_PROVIDER = ("truncate", "sliding_window", "importance")
-"""The strategies that need no provider, because they write no summary."""
+"""The strategies that write no summary and therefore need no provider."""
 
 
 class CompactError(ContextPersistentError, ValueError):
-    """The session cannot be compacted with these options; nothing was changed."""
+    """Raised if a session cannot be compacted with these options; nothing was changed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """The change of one message in the view."""
+    """The change of one message from the view before a plan to the view after it."""
 
     number: int
     """The position of the message in the live history, from 1."""
@@ -63,12 +63,15 @@ class Change:
     what: str
     """`left out`, `shortened`, `without reasoning`, `marked` (a line was added at its end), or `back`."""
     tokens: int
-    """The number of tokens that the view saves on this message; negative if the message is back."""
+    """The number of tokens that the view saves on this message; negative if the message is shown again."""
 
 
 @dataclass(frozen=True, slots=True)
 class CompactResult:
-    """The result of a compaction. `plan` is its id, or empty if no plan was made because it would free too little."""
+    """The result of a compaction.
+
+    `plan` is the id of the new plan; "" if no plan was made because it would free too little.
+    """
 
     path: str
     plan: str
@@ -143,10 +146,10 @@ class _PlannedView(NamedTuple):
 def _plan_of_undo(
     transcript: Transcript, session: _Session, counter: TokenCounter, new_id: Callable[[], str]
 ) -> _PlannedView:
-    """Return the plan before the current one.
+    """Return the plan before the current plan, with its view.
 
     Raises:
-        CompactError: there is no such plan, or its view does not fit.
+        CompactError: there is no earlier plan, or its view does not fit.
     """
     earlier = _plan_before(transcript, new_id)
     log = PastLog(transcript.reader, transcript.reader.index.under_plan(earlier))
@@ -156,7 +159,7 @@ def _plan_of_undo(
 
 
 def _new_plan(log: PastLog, session: _Session, window: Window, tokens_before: int) -> _PlannedView | None:
-    """Make a new plan, or return None if it would neither free enough tokens nor change which turns are hidden.
+    """Make a new plan, or return None if the plan would neither free enough tokens nor change which turns are hidden.
 
     Raises:
         FloorError: the view cannot be made to fit.
@@ -174,14 +177,14 @@ def _new_plan(log: PastLog, session: _Session, window: Window, tokens_before: in
 
 @dataclass(frozen=True, slots=True)
 class _Session:
-    """The settings for a new plan: those of the session's last request, or defaults for a session without requests."""
+    """The budget, the reader and the policy for a new plan: those of the session's last request, else defaults."""
 
     config: Config
     request: ViewRequest
 
     @property
     def whole_request(self) -> ViewRequest:
-        """The request with an unlimited budget, so that no plan is made for it."""
+        """The request with an unlimited budget, for which no plan is needed."""
         return replace(self.request, budget_tokens=sys.maxsize)
 
     @classmethod
@@ -214,9 +217,12 @@ class _Session:
 
     @classmethod
     def _without_receipts(cls, transcript: Transcript, budget_tokens: int | None) -> _Session:
-        """Return settings for a session without receipts, such as an imported one.
+        """Return settings for a session without receipts, such as an imported session.
 
-        The provider and the model are unknown, so content that only its own provider accepts may be left out.
+        The provider and the model are unknown, so the view may lack content that only one provider accepts.
+
+        Raises:
+            CompactError: no budget is given.
         """
         if budget_tokens is None:
             raise CompactError("no view was requested, or `receipts` is off: say for which budget (`--budget`)")
@@ -225,7 +231,7 @@ class _Session:
         return cls(config, ViewRequest(budget_tokens))
 
     def is_worth_it(self, fewer_tokens: int) -> bool:
-        """Return whether a plan that frees this many tokens is worth making."""
+        """Return whether a plan that frees this many tokens reaches the configured gain (`compact_min_gain`)."""
         return reaches_min_gain(self.config, tokens=fewer_tokens, messages=0, budget_tokens=self.request.budget_tokens)
 
     def check_fits(self, tokens: int, messages: int) -> None:
@@ -253,12 +259,12 @@ class _Session:
 
 
 def _plan_before(transcript: Transcript, new_id: Callable[[], str]) -> Message:
-    """Return the record of the plan before the current one.
+    """Return the record of the plan before the current plan.
 
     Before the first plan, this is a new plan that keeps everything.
 
     Raises:
-        CompactError: there is no current plan, or it keeps everything already.
+        CompactError: there is no current plan, or the current plan keeps everything already.
     """
     index = transcript.reader.index
     plan_in_force = index.session.plan or {}
@@ -310,7 +316,7 @@ def _tokens(item: Item | None) -> int:
 
 
 def _what(old: Item | None, new: Item | None) -> str:
-    """Return what happened to a message from one view to the next, in words for a report."""
+    """Return what happened to a message between two views, such as left out or shortened, in words for a report."""
     if new is None:
         return "left out"
     if old is None:

@@ -43,27 +43,28 @@ _OF_A_SESSION = _SAYS_SOMETHING | {"view", "plan", "side_plan"}
 
 
 class Relation(Enum):
-    """The relation of one copy of a log to another."""
+    """The relation of one copy of a log (the first) to another copy (the second)."""
 
     SAME = "same"
     LONGER = "longer"
     """The first has records beyond the second."""
     SHORTER = "shorter"
     PURGED = "purged"
-    """The first was purged, and lacks nothing of the second except what the purge removed."""
+    """The first copy was purged, and lacks nothing of the second copy except the purged content."""
     PURGED_OTHER = "purged_other"
-    """The second was purged, and lacks nothing of the first except what the purge removed."""
+    """The second copy was purged, and lacks nothing of the first copy except the purged content."""
     IMPORTED = "imported"
-    """Both were imported from one source, and the first has all messages of the second."""
+    """Both logs were imported from one source, and the first log has all messages of the second."""
     IMPORTED_OTHER = "imported_other"
-    """Both were imported from one source, and the second has all messages of the first."""
+    """Both logs were imported from one source, and the second log has all messages of the first."""
     PARTED = "parted"
     DAMAGED = "damaged"
-    """The first is damaged where they begin to differ, or has no whole record."""
+    """The first copy is damaged where the copies begin to differ, or has no whole record."""
     DAMAGED_OTHER = "damaged_other"
-    """The second is damaged where they begin to differ, or has no whole record, and the first is not."""
+    """The second copy is damaged where the copies begin to differ, or has no whole record; the first copy is sound
+    there."""
     OTHER = "other"
-    """They are not copies of one log."""
+    """The two logs are not copies of one log."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,11 +73,12 @@ class Parting:
 
     line: int
     turn: int
-    """The turn of that record, from 1, counted by messages of the role user; 0 before the first such message."""
+    """The turn of the record at which the copies part, from 1, counted by messages of the role user; 0 before the
+    first."""
     time: str
-    """The timestamp of the last message that is in both copies; empty if it has none."""
+    """The timestamp of the last message that both copies have; "" if that message has none."""
     is_one_purged: bool
-    """Whether one copy was purged more often than the other."""
+    """Whether one of the two copies was purged more often than the other."""
 
     def __str__(self) -> str:
         """Return the difference as a phrase for a person."""
@@ -86,7 +88,7 @@ class Parting:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """The relation of one log to another, and the number of bytes by which the longer one is longer."""
+    """The relation of one log to another, and the number of bytes that the longer log has more."""
 
     relation: Relation
     new_bytes: int = 0
@@ -113,7 +115,7 @@ def compare_logs(first: str, second: str) -> Comparison:
 
 
 def why_damaged(log: str) -> str:
-    """Return that a log is damaged, and the command that tells where."""
+    """Return a sentence that a log is damaged, with the command that shows the place."""
     path = shlex.quote(shown_location(log))
     return f"the log is damaged or empty, which `context-persistent verify {path}` tells"
 
@@ -151,7 +153,7 @@ def _by_ends(first: str, second: str) -> Comparison | None:
 
 
 def _ends_with_record(end: bytes) -> bool:
-    """Return whether bytes end with a whole record, as it has its checksum at its end."""
+    """Return whether bytes end with a whole record, which has its checksum at its end."""
     return end.endswith(b'"}\n') and end[-CRC_TAIL_BYTES - 1 :].startswith(CRC_KEY)
 
 
@@ -187,9 +189,9 @@ def _damaged(one: ReadableLog, two: ReadableLog, line: int) -> Comparison | None
 
 
 def _of_imports(one: ReadableLog, two: ReadableLog) -> Comparison:
-    """Return which of two imports of one source has all messages of the other; if both do, the earlier import wins.
+    """Return which of two imports of one source has all messages of the other; if both have, the earlier import wins.
 
-    If neither has, and sessions went on with both, they have parted.
+    If neither import has all messages, and sessions continued both logs, the logs have parted.
     """
     first, second = _first_header(one), _first_header(two)
     key = _import_key(first)
@@ -204,7 +206,7 @@ def _of_imports(one: ReadableLog, two: ReadableLog) -> Comparison:
 
 
 def _parting_of_imports(one: ReadableLog, two: ReadableLog) -> Comparison:
-    """Return the first message in which two imports of one source differ, as their place of parting."""
+    """Return the place of parting of two imports of one source: the first message in which they differ."""
     pairs = zip(one.index.columns.id_hashes, two.index.columns.id_hashes, strict=False)
     common = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
     line = messages = 0
@@ -217,12 +219,12 @@ def _parting_of_imports(one: ReadableLog, two: ReadableLog) -> Comparison:
 
 
 def _first_header(log: ReadableLog) -> Mapping[str, Any]:
-    """Return the first header of a log, or an empty mapping if it has none."""
+    """Return the first header of a log; an empty mapping for a log without headers."""
     return log.index.headers[0] if log.index.headers else {}
 
 
 def _import_key(header: Mapping[str, Any]) -> Any:
-    """Return the key of the source that a log was imported from, or None if it was not imported."""
+    """Return the key of the source that a log was imported from, or None for a log that was not imported."""
     source = header.get("source")
     return source.get("key") if isinstance(source, dict) else None
 
@@ -253,9 +255,9 @@ def _parting(one: ReadableLog, two: ReadableLog, common: int, message: int) -> P
 
 
 def _is_first(one: ReadableLog, two: ReadableLog, purges: tuple[int, int]) -> bool:
-    """Return whether the first log is kept.
+    """Return whether the first of two logs is kept.
 
-    Of two purged logs with the same messages, the one purged earlier is kept.
+    Of two purged logs with the same messages, the log that was purged earlier is kept.
     """
     if not purges[1] or len(one.index) != len(two.index) or not _covers(two, one, is_purged_too=True):
         return True
@@ -311,9 +313,10 @@ def _agree(one: ReadableLog, two: ReadableLog) -> bool:
 
 
 def _changes(reader: ReadableLog, *, after: int) -> Iterator[bytes | str]:
-    """Yield the changes that a person or a host made to the session after the first `after` messages.
+    """Yield the changes that a person or a host made to a session after its first `after` messages.
 
-    A change is the body of a control record, or the id of a reset, since a purge writes resets anew.
+    A change is the body of a control record. For a reset it is only the id of the reset, because a purge writes resets
+    anew.
     """
     seen = 0
     for line in whole_lines(reader):

@@ -38,7 +38,7 @@ class CopiesBeside:
     def __init__(self, without: Iterable[str] = ()) -> None:
         self._without = {os.path.realpath(log) for log in without}
         self._by_place: dict[Path | None, dict[str, list[str]]] = {}
-        """For each place (None for this home) the paths of its logs, by each name of their sessions."""
+        """The paths of logs, by the place of the logs (None for this home) and by each name of their sessions."""
 
     def of(self, log: str) -> list[str]:
         """Return the paths of the other logs in a log's place that hold the same session; none for a database."""
@@ -69,7 +69,7 @@ class CopiesBeside:
 
 
 def are_beside(one: str, other: str) -> bool:
-    """Tell whether two logs' files are sessions in one directory of projects."""
+    """Return whether two logs are files of sessions in one directory of projects."""
     first, second = Path(os.path.realpath(one)), Path(os.path.realpath(other))
     if not first.name == second.name == LOG_NAME or min(len(first.parents), len(second.parents)) < 4:
         return False
@@ -77,7 +77,7 @@ def are_beside(one: str, other: str) -> bool:
 
 
 def is_under_own_id(log: str) -> bool:
-    """Tell whether a log's file is where the session that it was begun for has its log, and not a copy elsewhere."""
+    """Return whether a log is in the directory of the session for which it was begun, and not a copy elsewhere."""
     path = Path(os.path.abspath(log))
     with suppress(OSError):
         return path.name == LOG_NAME and path.parent.name == header_at_start(log).get("session_id")
@@ -85,7 +85,7 @@ def is_under_own_id(log: str) -> bool:
 
 
 def is_second_import(log: str, copies: Iterable[str]) -> bool:
-    """Tell whether a log is an import under an id that a person chose, while another import of its source is there.
+    """Return whether a log is an import under an id that a person chose, and another import of its source exists.
 
     Args:
         log: the log's file, which is under its own id.
@@ -106,13 +106,16 @@ def is_second_import(log: str, copies: Iterable[str]) -> bool:
 
 
 def _place_of(log: str) -> Path | None:
-    """Return the directory of projects with a log if it has its own list of erasures, else None for this home."""
+    """Return the directory of projects that has a log, if it has its own list of erasures; None for this home."""
     has_own_list = len(lists_of(log)) > 1
     return Path(os.path.abspath(log)).parents[3] if has_own_list else None
 
 
 def _names_of(log: str) -> list[str]:
-    """Return the names of a log's session; none if it cannot be read. Without a header, the messages have names."""
+    """Return the names by which a log's session is recognised: those of its header, else those of its messages.
+
+    The list is empty if the log cannot be read.
+    """
     with suppress(OSError, ValueError, LogError):
         names = names_at_start(log)
         if names is not None:
@@ -122,7 +125,7 @@ def _names_of(log: str) -> list[str]:
 
 
 def _names_of_messages(log: str) -> list[str]:
-    """Return the names of a log's messages; none if it cannot be read."""
+    """Return the names by which a log's messages are recognised; an empty list if the log cannot be read."""
     with suppress(OSError, ValueError, LogError):
         return _read_names(log, names_in_stored)
     return []

@@ -58,7 +58,7 @@ def size_in_form(reader: ReadableLog, target: str) -> int:
 
 
 def _copy_file(file: FileHandle, size: int, target: str) -> int:
-    """Copy the file of an archived log byte for byte, and return its size. It appears whole or not at all."""
+    """Copy the file of an archived log byte for byte, and return its size. The copy appears whole or not at all."""
     with NewFile(target, with_directories=True, reads_back=True, needed_bytes=size) as new:
         for offset in range(0, size, _BLOCK_BYTES):
             new.write(file.read_file(offset, min(_BLOCK_BYTES, size - offset)))

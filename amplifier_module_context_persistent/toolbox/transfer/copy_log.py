@@ -87,7 +87,7 @@ def carry(
 
 
 def copied_from(reader: ReadableLog, ordinals: Sequence[int], copier: MessageCopier) -> Iterator[CopiedMessage]:
-    """Read messages of a log and encode them, as `carry` does.
+    """Read messages of a log, and yield these encoded for another log, as `carry` does.
 
     Raises:
         LogUnreadableError: the log's bytes changed while they were read.
@@ -107,7 +107,7 @@ def copied_from(reader: ReadableLog, ordinals: Sequence[int], copier: MessageCop
 
 
 class MessageCopier:
-    """Encodes messages for another log, one after the other.
+    """Encodes messages of one log for another log, one after the other.
 
     Args:
         rename: returns a new id for an id that an earlier message has.
@@ -124,7 +124,7 @@ class MessageCopier:
         """Hashes of the ids of earlier messages."""
 
     def copied(self, ordinal: int, message: Message, given: str, line: bytes, hashed: int) -> CopiedMessage | None:
-        """Encode a message. If it cannot be copied, add it to the refused messages and return None.
+        """Encode a message. If the message cannot be copied, add it to the refused messages and return None.
 
         Args:
             ordinal: the number of the message in its log.
@@ -225,7 +225,7 @@ def _each(bodies: Iterable[bytes]) -> list[Prepare]:
 
 
 def write_new_log(path: str, bodies: Iterable[bytes]) -> None:
-    """Write a new log with a chain of checksums. It appears whole or not at all.
+    """Write a new log with a chain of checksums. The log appears whole or not at all.
 
     Args:
         path: the new log's file, or its location in a database.

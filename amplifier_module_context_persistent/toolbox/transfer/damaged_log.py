@@ -16,11 +16,11 @@ from ...log.open_reader import file_reader
 
 _HARMLESS = frozenset({"unchained", "repeated", "oversized"})
 _READ = "; it is read"
-"""The part of a finding that says that its record is read; a log that is not copied needs no such comfort."""
+"""The part of a finding that says that the damaged record is read. It is removed for a log that is not copied."""
 
 
 class DamagedLogError(ContextPersistentError, ValueError):
-    """A log is damaged, so it was not copied; nothing was changed."""
+    """Raised if a log is damaged and therefore was not copied; nothing was changed."""
 
 
 def damage_in(reader: ReadableLog) -> str:

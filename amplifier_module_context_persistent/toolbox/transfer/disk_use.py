@@ -44,7 +44,7 @@ _LEAST_MEDIUM_BYTES = 1 << 10  # a shorter line has no medium worth counting
 
 @dataclass(slots=True)
 class DiskUse:
-    """The disk use of sessions, or of one session, in bytes."""
+    """The bytes that sessions take on the disk, by kind, and the bytes that could be freed."""
 
     kinds: dict[str, int] = field(default_factory=lambda: dict.fromkeys(KINDS, 0))
     """The bytes of the logs, by kind (`KINDS`)."""
@@ -70,7 +70,7 @@ class DiskUse:
         return self.log_bytes + self.saved + self.host
 
     def add(self, other: DiskUse) -> None:
-        """Add the disk use of other sessions to this sum."""
+        """Add the disk use of other sessions to these sums."""
         for kind, size in other.kinds.items():
             self.kinds[kind] += size
         self.saved += other.saved
@@ -159,7 +159,7 @@ def _count_lines(use: DiskUse, index: Index, lines: Iterator[NumberedLine]) -> N
 
 
 def _kind_of_use(name: str) -> str:
-    """Return the kind of bytes (one of `KINDS`) to which a control record is added. `name` is the record's kind."""
+    """Return the kind of bytes (one of `KINDS`) to which a control record counts. `name` is the kind of the record."""
     if name in _RECEIPTS:
         return "receipts"
     if name in _PLANS:
@@ -195,7 +195,7 @@ def _count_message(kinds: dict[str, int], index: Index, ordinal: int, content: b
 
 
 def _control_name(line: bytes) -> str:
-    """Return the kind of a control record, or "" if the line is not one."""
+    """Return the kind of a control record, or "" if the line is no control record."""
     if not line.startswith(CONTROL_HEAD):
         return ""
     start = len(CONTROL_HEAD) + 2

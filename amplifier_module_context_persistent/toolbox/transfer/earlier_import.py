@@ -117,7 +117,7 @@ def _equal_at_beginning(draft: SessionDraft, reader: ReadableLog, begin: int, en
 def _compared_with_purged(
     draft: SessionDraft, reader: ReadableLog, *, messages: int, records: int, again: bool
 ) -> EarlierImport:
-    """Compare a draft with the log of an earlier import that was purged since.
+    """Compare a draft with the log of an earlier import that was purged after the import.
 
     All messages that were imported before count as known, even if the purge removed them.
 
@@ -202,7 +202,7 @@ def open_earlier(path: str) -> ReadableLog | None:
 
 
 def _source_in(reader: ReadableLog) -> Mapping[str, Any]:
-    """Return the `source` field of a log's last import, or an empty mapping.
+    """Return the `source` field of a log's last import; an empty mapping for a log that was not imported.
 
     A session that continues the log may have written a later header without this field.
     """

@@ -26,7 +26,7 @@ _MOST_HEADER_BYTES = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class SourceNames:
-    """The names that identify a session, before they are hashed."""
+    """The names by which a session is recognised in lists of erasures, before the names are hashed."""
 
     names: tuple[str, ...] = ()
     count: int = 0
@@ -67,12 +67,15 @@ def name_of_log(log_id: str) -> str:
 
 
 def name_of_id(session_id: str) -> str:
-    """Return the name by which a person's `delete` recognises a session that is deleted already; no import uses it."""
+    """Return a name that contains a session's id. By this name, `delete` recognises a session that is deleted already.
+
+    No import uses the name.
+    """
     return f"session:{session_id}"
 
 
 def names_of_log_alone(reader: ReadableLog) -> SourceNames:
-    """Return the name by which only copies of an open log are recognised, and not its source or other imports of it."""
+    """Return the name of an open log that only its copies have, and not its source or other imports of the source."""
     return SourceNames(tuple(name for name in names_of_headers(reader) if name.startswith("log:")))
 
 
@@ -90,7 +93,7 @@ def names_of(reader: ReadableLog) -> list[str]:
 
 
 def names_of_origin(reader: ReadableLog) -> list[str]:
-    """Return the names by which erasures of a fork's origin are found; none if the log is not a fork.
+    """Return the names by which erasures of a fork's origin are found; an empty list if the log is not a fork.
 
     These are the names of the origin's log and of messages. Many of the fork's messages are the origin's, or those of
     the session that the origin was forked from.

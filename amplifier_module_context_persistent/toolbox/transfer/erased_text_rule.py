@@ -27,7 +27,7 @@ _MOST_COMPARED = 30
 
 @dataclass(frozen=True, slots=True)
 class TakenHashes:
-    """Salted hashes of the texts that a purge removed. They find these texts in later imports."""
+    """Salted hashes of the texts that a purge removed, by which later imports recognise these texts."""
 
     salt: str
     hashes: frozenset[tuple[int, int, str]]
@@ -41,7 +41,7 @@ class TakenHashes:
         return cls(salt, frozenset((len(one), _check(salt, one), _hash(salt, one)) for one in wanted[:_MOST_TAKEN]))
 
     def replace(self, text: str) -> str:
-        """Return a text with every part replaced whose salted hash is in this rule."""
+        """Return a text in which every part is replaced whose salted hash is in this rule."""
         content = text.encode("utf-8", "surrogatepass")
         for length in sorted({length for length, _, _ in self.hashes}, reverse=True):
             content = self._without(content, length)
@@ -51,7 +51,7 @@ class TakenHashes:
         """Return content in which the removed texts of `length` bytes are replaced.
 
         Every part of this length is compared with the hashes. Hashing is slow, so a part is hashed only if its checksum
-        is that of a removed text.
+        is the checksum of a removed text.
         """
         checks = {check for size, check, _ in self.hashes if size == length}
         known = {digest for size, _, digest in self.hashes if size == length}
@@ -81,7 +81,7 @@ def _hash(salt: str, text: bytes) -> str:
 
 @dataclass(frozen=True, slots=True)
 class TextRule:
-    """The rule for what a purge replaces: secrets in known forms, matches of an expression, or hashed texts."""
+    """The texts that a purge replaces: secrets in known forms, matches of an expression, or texts known by hash."""
 
     secrets: bool = False
     expression: str = ""

@@ -14,9 +14,9 @@ def concerning(
     content_of: Callable[[int], str] = lambda _: "",
     answers_of: Callable[[], Sequence[str]] = tuple,
 ) -> Iterator[Erasure]:
-    """Yield the erasures that are about a session. Takes the same arguments as `is_about`.
+    """Yield the erasures that are about a session. Arguments are those of `is_about`.
 
-    A deletion after a purge is about a session if the purge is: a source from before both has what the purge removed.
+    A deletion after a purge is about a session if the purge is: a source from before both has the purged content.
     """
     salts = {erasure.salt for erasure in found if is_about(erasure, names, content_of, answers_of)}
     return (erasure for erasure in found if erasure.salt in salts or not salts.isdisjoint(erasure.purges))
@@ -28,7 +28,7 @@ def is_about(
     content_of: Callable[[int], str] = lambda _: "",
     answers_of: Callable[[], Sequence[str]] = tuple,
 ) -> bool:
-    """Tell whether an erasure is about a session.
+    """Return whether an erasure is about a session.
 
     Args:
         erasure: the erasure.
@@ -44,10 +44,10 @@ def is_about(
 
 
 def _has_answers_of(erasure: Erasure, answers: Sequence[str]) -> bool:
-    """Return whether enough answers are the same: at least half of them, and at least two.
+    """Return whether a session has enough of the long answers that an erasure names: half of them, and at least two.
 
-    A single answer may be a common phrase. The half is counted on the smaller side, the erasure's answers or the
-    session's, so a part of an erased session is recognised too.
+    A single answer may be a common phrase. The half is counted on the side with fewer answers (the erasure or the
+    session), so that a part of an erased session is recognised too.
     """
     fewer = min(len(erasure.answers), len(answers))
     same = sum(salted_name(erasure.salt, name) in erasure.answers for name in answers)

@@ -38,7 +38,7 @@ def erasures_path() -> Path:
 
 
 def list_of_directory(root: Path) -> Path:
-    """Return the path of the list of erasures for a directory of projects: a home's, a backup's, or a synced one."""
+    """Return the path of the list of erasures for a directory of projects: in a home, a backup, or a synced place."""
     if root.parts[-2:] == _HOME.parts:
         return root.parent / erasures_path().name
     backup = root / BACKUP_NAME
@@ -46,7 +46,7 @@ def list_of_directory(root: Path) -> Path:
 
 
 def lists_of(log: str) -> list[ListPlace]:
-    """Return the places of the lists that apply to a session: this user's list, and the list of the session's place.
+    """Return the places of the lists of erasures that apply to a log: this user's list, and the one of its directory.
 
     Args:
         log: a log's file, a log's location, or the location of a database.
@@ -79,7 +79,9 @@ def _is_same(one: Path, two: Path) -> bool:
 
 
 def erasures(log: str = "") -> list[Erasure]:
-    """Return the erasures that are in force for a log or a place of logs, oldest first. By default, return this user's.
+    """Return the erasures that are in force for a log or a place of logs, oldest first.
+
+    By default, return the erasures of this user's list.
 
     Raises:
         OSError: a list exists and cannot be read.
@@ -93,7 +95,7 @@ def erasures(log: str = "") -> list[Erasure]:
 
 
 def read_erasures(place: ListPlace | None = None) -> tuple[dict[str, Erasure], set[str]]:
-    """Return the erasures of a list that are in force, by their salts, and the salts of the lifted ones.
+    """Return the erasures of a list that are in force, by their salts, and the salts of the lifted erasures.
 
     Raises:
         OSError: the list exists and cannot be read.
@@ -137,8 +139,8 @@ def check_regular(status: os.stat_result, place: Path) -> None:
 def note_erasure(erasure: Erasure, log: str = "") -> None:
     """Add an erasure durably to all lists of a log; by default to this user's list only.
 
-    If the log is in another directory with its own list, the line in this user's list is marked: the next sync still
-    has to carry out the erasure in the home.
+    If the log is in another directory with its own list, the line in this user's list gets a mark, so that the next
+    sync carries out the erasure in the home.
 
     Raises:
         OSError: a list cannot be written.
@@ -151,7 +153,7 @@ def note_erasure(erasure: Erasure, log: str = "") -> None:
 
 
 def note_erasures(found: Iterable[Erasure], place: ListPlace | None = None) -> None:
-    """Add erasures to one list; by default to this user's. Raises the same errors as `note_erasure`."""
+    """Add erasures to one list, by default to this user's list. Errors are those of `note_erasure`."""
     lines = [one.to_line() for one in found if one.is_named]
     if lines:
         _append(lines, place)
@@ -165,7 +167,7 @@ def lift(found: Iterable[Erasure], log: str = "") -> None:
 
 
 def lift_in(found: Iterable[Erasure], place: ListPlace | None) -> None:
-    """Lift erasures in one list; None is this user's. Raises the same errors as `note_erasure`."""
+    """Lift erasures in one list; None is this user's list. Errors are those of `note_erasure`."""
     salts = [one.salt for one in found if one.is_named]
     if salts:
         _append([json.dumps({"lifts": salts}).encode() + b"\n"], place)

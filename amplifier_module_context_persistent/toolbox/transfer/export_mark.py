@@ -23,7 +23,7 @@ class ExportMark(NamedTuple):
     session_id: str
     """Empty if the record is in a fork, which is another session."""
     message_id: str
-    """Empty if the record is not from a message of the session, such as a stand-in for a missing result."""
+    """The id of the message. It is "" if the record is not from a message, such as a stand-in for a missing result."""
 
 
 def write_mark(log_id: str, session_id: str = "", message_id: str | None = None) -> dict[str, Any]:
@@ -34,7 +34,7 @@ def write_mark(log_id: str, session_id: str = "", message_id: str | None = None)
 
 
 def mark_of(record: Mapping[str, Any]) -> ExportMark | None:
-    """Return the mark of a record, or None if it has no valid mark."""
+    """Return the mark that an export put into a record, or None if the record has no valid mark."""
     given = record.get(MARK_KEY)
     if not isinstance(given, dict):
         return None
@@ -54,7 +54,7 @@ class ExportedPart:
         """The ids of the logs that records are from, in their order; a fork of a fork has those of its own log only."""
 
     def note(self, line: int, record: Mapping[str, Any]) -> str:
-        """Note the mark of a line's record, and return the id of its message, or "" if it has none.
+        """Note the export's mark in a line's record, and return the id of the message, or "" without a mark.
 
         A file has records of one session; the session in a mark of another one is ignored.
         """

@@ -55,9 +55,9 @@ MAX_TOKENS = 4_096
 
 
 def _openai(view: SessionView) -> Iterator[str]:
-    """Yield a request body of Chat Completions, `{model, tools, messages}`, piece by piece.
+    """Yield a request body of OpenAI's Chat Completions, `{model, tools, messages}`, piece by piece.
 
-    It has no place for thinking.
+    Thinking is left out, because the format has no place for it.
     """
     tools = chat_tools(named_tools(view.tools))
     return _body({"model": model_of(view), "tools": tools}, to_openai(message for _, message in view.messages()))
@@ -85,7 +85,7 @@ def _body(head: dict[str, Any], body: dict[str, Any]) -> Iterator[str]:
 
 
 def _lines_of(entries: Callable[[SessionView], Iterator[dict[str, Any]]]) -> Exporter:
-    """Return an exporter that writes each entry as one line of JSON."""
+    """Return an exporter that writes each of these entries as one line of JSON."""
     return lambda view: (f"{to_json(entry)}\n" for entry in entries(view))
 
 
@@ -114,7 +114,7 @@ class Redaction:
 
 
 class Export:
-    """An export of a session. Iterate over it to get the text, piece by piece.
+    """An export of a session. Iterate over this object to get the text, piece by piece.
 
     Args:
         transcript: the session, open.
@@ -142,11 +142,11 @@ class Export:
         self.messages = 0
         """The number of messages that were exported so far."""
         self.redacted = 0
-        """The number of values in these messages in which something was replaced."""
+        """The number of values in the exported messages in which a secret was replaced."""
         self.redactions: Counter[Redaction] = Counter()
         """The number of replaced secrets, by message, field and kind."""
         self.unread = len(unread_lines(transcript.reader))
-        """The number of lines of the log that cannot be read; they are missing in every export."""
+        """The number of lines of the log that cannot be read. Their messages are missing in every export."""
 
     def __len__(self) -> int:
         return max(0, self._stop - self._start)
@@ -159,7 +159,7 @@ class Export:
     def _messages(self) -> Iterator[tuple[int, Message]]:
         """Yield the redacted messages with their positions.
 
-        Starts the counts anew, so a second iteration counts nothing twice.
+        The counts begin anew, so that a second iteration counts nothing twice.
         """
         self.messages = self.redacted = 0
         self.redactions.clear()
@@ -193,7 +193,7 @@ class Export:
             yield f"---\n\n{self.what_was_redacted()} Secrets: {kinds}\n"
 
     def what_was_redacted(self) -> str:
-        """Return a sentence that says how many secrets were replaced. One value may have held several."""
+        """Return a sentence that says how many secrets were replaced. One value may have had several secrets."""
         count = self.redactions.total()
         if count == 1:
             return "1 secret was redacted."
@@ -289,7 +289,7 @@ def _sendable(message: Message, clean: Message) -> Message:
 
 
 def _changes(before: Any, after: Any) -> int:
-    """Return the number of keys and values that differ between two versions of a message, counted one by one."""
+    """Return the number of keys and values, also nested ones, that differ between two versions of a message."""
     if isinstance(before, dict) and isinstance(after, dict) and len(before) == len(after):
         changed_keys = sum(1 for key, new_key in zip(before, after, strict=True) if key != new_key)
         return changed_keys + _changes_in_pairs(before.values(), after.values())

@@ -35,7 +35,8 @@ def hosts_files(log: str | Path) -> list[Path]:
 def host_copies(log: str | Path, session_id: str | None = None) -> list[str]:
     """Return the paths of the host's copies of a session's messages, which a purge of the log does not change.
 
-    They are beside the log. A session that several hosts share has one more copy (`sessions/shared_checkpoint.py`).
+    The copies are beside the log. A session that several hosts share has one more copy
+    (`sessions/shared_checkpoint.py`).
 
     Args:
         log: the session's log.
@@ -50,7 +51,7 @@ def host_copies(log: str | Path, session_id: str | None = None) -> list[str]:
 def named_in(log: str | Path) -> list[str]:
     """Return the paths of the host's files that hold a session's name.
 
-    A name is made from messages, so it may hold a secret.
+    A name is made from messages, so the name may contain a secret.
     """
     if not is_hosts_log(log):
         return []
@@ -94,7 +95,7 @@ def _told(found: int, unit: str) -> str:
 
 
 def _holds_match(line: bytes, replace: Callable[[str], str]) -> bool:
-    """Return whether a redaction would change a line: one of its strings if the line is JSON, else any part of it."""
+    """Return whether a redaction would change a line: a string in it if the line is JSON, else any part of the line."""
     try:
         value = json.loads(line)
     except (ValueError, RecursionError):

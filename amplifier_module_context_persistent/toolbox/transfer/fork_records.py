@@ -21,7 +21,7 @@ from .history_at import HistoryPrefix
 
 @dataclass(frozen=True, slots=True)
 class ForkRecords:
-    """The records of one fork, made from its origin."""
+    """The records of a fork: its header, and the messages, plan and marks that it takes over from its origin."""
 
     transcript: Transcript
     """The origin."""
@@ -56,7 +56,7 @@ class ForkRecords:
             yield encode_object(self.plan)
 
     def _hidden_turns(self) -> Iterator[bytes]:
-        """Yield a record for each turn that is hidden from the origin's views, so that the fork's hide it too."""
+        """Yield a record for each turn that the origin's views hide, so that the fork's views hide the turn too."""
         reader = self.transcript.reader
         for is_hidden, run in groupby(self.past.ordinals, reader.index.session.hidden.__contains__):
             if is_hidden:

@@ -93,7 +93,7 @@ def fork_session(
     new_id: Callable[[], str] = clock.new_id,
     files: FileSystem | None = None,
 ) -> Fork:
-    """Make a new session's log with the history of another session, up to a place in it.
+    """Make a new session's log with the history of another session, up to a turn or a message.
 
     Args:
         origin: the log of the other session (a file, or a location in a database); it is only read, and may be in use.
@@ -142,7 +142,10 @@ def fork_session(
 
 
 def _write(target: str, records: ForkRecords, *, is_begun: bool) -> list[str]:
-    """Write the log of a fork, unless an earlier call wrote it, and files for the host; return the paths of those."""
+    """Write the log of a fork, unless an earlier call wrote it, and the files for the host.
+
+    Return the paths of these files.
+    """
     transcript = records.transcript
     with making_session(target):
         if not is_begun:

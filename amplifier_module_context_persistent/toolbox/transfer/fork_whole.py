@@ -55,7 +55,8 @@ def fork_id(reader: ReadableLog) -> str:
 def name_of_other_history(session: SessionFile, turn: int) -> str:
     """Return the name of the fork that keeps the other history of a session that was continued in two places.
 
-    It is the session's name, or the first line of its first message, with a mark that tells it from the session.
+    The name is the session's name, or the first line of its first message, with a mark that distinguishes the fork from
+    the session.
 
     Args:
         session: the session whose history the fork keeps.
@@ -76,7 +77,7 @@ def fork_whole(
     now: Callable[[], str],
     new_id: Callable[[], str] = clock.new_id,
 ) -> None:
-    """Make a new session's log with everything that another log holds. It appears whole or not at all.
+    """Make a new session's log with all records of another log. The new log appears whole or not at all.
 
     Args:
         origin: the log, which is only read.
@@ -131,7 +132,7 @@ class _ForkLines(ChainedLines):
         self._own = {key: header[key] for key in ("log_id", "session_id")}
 
     def put(self, body: bytes) -> None:
-        """Write a record; the first call writes the fork's header before it, in place of the origin's."""
+        """Write a record. Before the first record, write the fork's header in place of the origin's header."""
         is_header = body.startswith(_HEADER_HEAD)
         if self._header is not None:
             super().put(encode_object(self._header))

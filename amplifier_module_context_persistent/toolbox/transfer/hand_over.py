@@ -35,7 +35,8 @@ class Agent:
     """An agent that can continue a session of this package."""
 
     place: Callable[[str, str, datetime], Path]
-    """Returns the path of a session's file, from the session's id, the directory it works in, and the time."""
+    """A function that returns the path of a session's file, given the session's id, its working directory, and the
+    time."""
     resume: Callable[[str, str], list[str]]
     """Returns the command that continues a session, from the session's id and the path of its file."""
 
@@ -77,7 +78,7 @@ class HandOver:
     turn: int
     messages: int
     command: list[str]
-    """The command that continues the session; run it in `working_dir`."""
+    """The command that continues the session. It must be run in `working_dir`."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the report in plain JSON types."""

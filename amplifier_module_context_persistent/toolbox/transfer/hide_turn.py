@@ -22,7 +22,7 @@ def hide_turn(
     now: Callable[[], str] = clock.utc_now,
     new_id: Callable[[], str] = clock.new_id,
 ) -> bool:
-    """Hide a turn from the session's views, or show it again. Takes effect with the session's next plan.
+    """Hide a turn from a session's views, or show it again, from the session's next plan on.
 
     Args:
         path: the session's log (a file, or a location in a database), which may be in use.

@@ -21,7 +21,7 @@ from ...view.stored_plan import kept_ordinals
 
 @dataclass(frozen=True, slots=True)
 class HistoryPrefix:
-    """A history up to a message: the ordinals of its messages, and the id and the turn of the last one."""
+    """The beginning of a history: the ordinals of its messages, and the id and the turn of the last message."""
 
     ordinals: array[int]
     message_id: str
@@ -86,7 +86,7 @@ def following_plan(book: ReceiptLog, ordinals: array[int], *, before: str = "") 
 
 
 def _plans_before(book: ReceiptLog, plan_id: str) -> Sequence[Any]:
-    """Return the plans of a session before the one with an id; all of them if there is none with that id."""
+    """Return the plans of a session that are older than the plan with an id; all plans if no plan has the id."""
     for number, (packed, _) in enumerate(book.made_for):
         if packed.record().get("id") == plan_id:
             return book.made_for[:number]

@@ -78,7 +78,7 @@ def _written(message: Message) -> bytes:
 
 
 def _as_it_is(line: bytes) -> bytes | None:
-    """Rewrite a log's line as a transcript's line without parsing it; return None if the message must be parsed."""
+    """Convert a log's line into a transcript's line without parsing it. Return None if the message must be parsed."""
     if not has_crc(line) or line[-len(MARK) - CRC_TAIL_BYTES : -CRC_TAIL_BYTES] == MARK or _TO_BE_READ.search(line):
         return None
     body = line[:-CRC_TAIL_BYTES]

@@ -37,15 +37,15 @@ PLACES = {
 sessions in it."""
 
 FORMATS_OF = {"gemini-cli": "auto"}
-"""The format to read an agent's files as, if it is not the agent's name. Gemini CLI also saves chats in another
-format."""
+"""The format in which an agent's files are read, if it is not the agent's name. Gemini CLI saves chats in two formats.
+"""
 
 _ENDINGS = (".jsonl", ".json", ".jsonl.zst", ".jsonl.gz", ".json.gz", ".age")
 
 
 @dataclass(frozen=True, slots=True)
 class ImportedFile:
-    """The result for one file: a report, or the reason why it was not imported and whether it looked like a session."""
+    """The result of one file: a report; or why it was not imported, and whether it looked like a session."""
 
     path: str
     report: Import | None = None
@@ -54,7 +54,7 @@ class ImportedFile:
     is_erased: bool = False
     """Whether the file was left out because its session was deleted or purged here."""
     is_left_out: bool = False
-    """Whether the file was left out because no session in it matches the filters."""
+    """Whether the file was left out because the filters choose none of its sessions."""
 
 
 def standard_place(format_name: str) -> Path:
@@ -67,7 +67,7 @@ def standard_place(format_name: str) -> Path:
 def session_paths(directory: str | Path) -> list[str]:
     """Return the paths of the files below a directory that may be sessions, sorted.
 
-    Files of sub-agents are left out, because they are imported with their session. A file with several names in the
+    Files of sub-agents are left out, because the import of a session includes them. A file with several names in the
     directory is returned once; a symbolic link is returned only if its file is elsewhere.
 
     Raises:
@@ -85,7 +85,7 @@ def session_paths(directory: str | Path) -> list[str]:
 
 
 def _comes_with_its_session(path: str) -> bool:
-    """Return whether a file is imported with another file: it is a sub-agent's, or the host's copy of a log."""
+    """Return whether a file is imported together with another one: a sub-agent's file, or the host's copy of a log."""
     directory, name = os.path.split(path)
     if name == TRANSCRIPT_NAME and os.path.isfile(os.path.join(directory, LOG_NAME)):
         return True
@@ -119,7 +119,7 @@ def import_all(
 ) -> Iterator[ImportedFile]:
     """Import files one after the other, and yield the result of each.
 
-    A file that cannot be imported does not stop the rest.
+    If a file cannot be imported, the next files still are.
 
     Args:
         paths: the files, from `session_paths`.

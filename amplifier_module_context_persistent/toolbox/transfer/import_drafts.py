@@ -25,7 +25,7 @@ from .write_import import SessionWriter
 
 @dataclass(frozen=True, slots=True)
 class ImportRules:
-    """What an import may do; the arguments of `import_session` with these names explain each."""
+    """The options of an import. The arguments of `import_session` with the same names explain each."""
 
     wanted: WantedSessions
     in_own_directory: bool
@@ -71,10 +71,10 @@ def import_drafts(
 
 
 def _note_remotes(sessions: Sequence[SessionDraft], to: Destination) -> None:
-    """Set each session's `remote`: the remote repository of its project, by which other checkouts find the session.
+    """Set the `remote` of each session: its project's remote repository, by which other checkouts find the session.
 
-    The project is the directory that the sessions are placed for. If the new log's path is given, it is the directory
-    that the source names.
+    The project is the directory for which the sessions are placed. If the path of the new log is given, the project is
+    the directory that the source names.
     """
     for draft in sessions:
         directory = directory_of(draft) if to.path is not None or to.beside else to.working_dir or os.curdir

@@ -122,9 +122,9 @@ def _is_log(reader: LogReader) -> bool:
 
 
 def _session_id(reader: LogReader, source: Source, destination: Destination) -> str | None:
-    """Return the id for the log's session: its own id if it has one, else the wanted id, else a derived one.
+    """Return the id for the session of an imported log: its own id, else the wanted id, else a derived id.
 
-    Returns None if the log has no id and the new log's path is given.
+    Return None if the log has no id and the path of the new log is given.
 
     Raises:
         ImportRefusedError: the wanted id is not the log's own, or the log's own id cannot be part of a path.
@@ -271,7 +271,7 @@ def _note_losses(account: Account, reader: LogReader, refused: dict[int, str]) -
 
 
 def _why_no_message(message: Message) -> str:
-    """Return why an object with a role is not a message in the form that hosts keep, or "" if it is a message."""
+    """Return why an object with a role is not a message in the hosts' form, or "" for such a message."""
     if "content" in message or message.get("tool_calls"):
         return ""
     return f"a message without content: it has {', '.join(sorted(message))[:80]}"

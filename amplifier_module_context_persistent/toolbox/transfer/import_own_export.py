@@ -48,7 +48,7 @@ def exported_here(draft: SessionDraft, storage: str | None) -> str:
 
 
 def compared_with_origin(draft: SessionDraft, reader: ReadableLog, title: str) -> EarlierImport:
-    """Compare a file with the session that it was exported from.
+    """Compare a file with the session from which the file was exported.
 
     Args:
         draft: the session as read from the file.

@@ -45,7 +45,7 @@ class Destination:
     def place(self, session_id: str | None, suffix: str = "") -> str:
         """Return the place of a session's log.
 
-        The first of these that applies:
+        The first of these rules that applies:
         - `beside` is given: in the project of that log.
         - `path` is given: there, with `suffix` in the file's name.
         - `storage` is given: in that database.
@@ -63,9 +63,9 @@ class Destination:
         return str(log_path(Config(), session_id=session_id, working_dir=self.working_dir))
 
     def found_before(self, session_id: str, key: str) -> str:
-        """Return the log of this id that an earlier import of the same source made, in any project.
+        """Return the log with this id that an earlier import of the same source made, in any project.
 
-        Returns "" if there is none.
+        Return "" if there is none.
         """
         wanted = self.place(session_id)
         if self.path is not None or key_at(wanted) == key:
@@ -151,8 +151,8 @@ def _place_family(
 def _with_id(main: SessionDraft, derived: str, mark: str, to: Destination, taken_paths: Set[str]) -> Destination:
     """Set the id of a session, and return its destination. A session that was imported before stays in its project.
 
-    If another session has the id, `mark` is added to it. This happens because trajectories share ids, and because other
-    agents choose their own ids.
+    If another session has the id, the function adds `mark` to it. This happens because trajectories share ids, and
+    because other agents choose their own ids.
     """
     check_session_id(derived)
     for session_id in (derived, f"{derived}-{mark}"):

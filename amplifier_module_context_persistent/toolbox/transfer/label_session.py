@@ -26,7 +26,7 @@ MOST_TAGS = 50
 
 
 class LabelError(ContextPersistentError, ValueError):
-    """A name or a tag is not allowed; the message says what is allowed."""
+    """Raised if a name or a tag is not allowed. The message says what is allowed."""
 
 
 @dataclass(frozen=True, slots=True)

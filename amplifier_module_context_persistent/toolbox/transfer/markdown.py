@@ -72,7 +72,7 @@ def message_markdown(message: Message, facts: Sequence[str] = (), tool: str = ""
 
 
 def quoted(text: str) -> str:
-    """Return prose as a Markdown quotation that its text cannot end. Code in it is put into fences."""
+    """Return prose as a Markdown quotation, which nothing in the text can end. Code in the text is put into fences."""
     lines: list[str] = []
     code: list[str] = []
     mark = language = ""
@@ -101,7 +101,7 @@ def fenced(text: str, language: str = "") -> str:
 
 
 def inline(text: str) -> str:
-    """Return the first 200 characters of a text on one line, in which nothing is markup."""
+    """Return the first 200 characters of a text on one line, with all markup escaped."""
     shown = _visible(text[:200]).replace("\n", " ").replace("\t", " ")
     return "".join(c if c.isalnum() or c in " -.:," else f"&#{ord(c)};" for c in shown)
 
@@ -191,7 +191,7 @@ def _visible(text: str) -> str:
 
 
 def _is_visible(character: str) -> bool:
-    """Return whether a character can be shown: it is printable, a space, a tab or a line break."""
+    """Return whether a character is printable, a space, a tab or a line break."""
     return character.isprintable() or character in "\n\t" or unicodedata.category(character) == "Zs"
 
 
@@ -210,7 +210,7 @@ class _Sums:
     last: datetime | None = None
 
     def take(self, message: Message, billed: RequestBill, outcome: CallOutcome | None) -> None:
-        """Add a message, its bill, and the outcome of the call if it is a result."""
+        """Add a message to the sums, with its bill, and for a result with the outcome of the call."""
         self.counts.update(
             messages=1,
             calls=len(calls_of(message)),

@@ -27,17 +27,17 @@ from .drafts import SessionDraft
 
 MOST_NAMED = 64
 LONG_ANSWER = 80
-"""The least number of characters of a long answer. Such an answer is assumed to occur in one session only."""
+"""The least number of characters of a long answer. Only one session is assumed to have such an answer."""
 MOST_ANSWERS = 96
-"""The most answers that get names: half from the beginning of a session, half from its end. A copy may lack one of
-these parts."""
+"""The most answers that get names: half from the beginning of a session, half from its end. A copy may lack the
+beginning or the end."""
 _MOST_COMPARED = 2_000
 """The number of messages at each end of a session that are searched for long answers."""
 _READ_AT_ONCE = 32
 
 
 def names_in_stored(reader: ReadableLog, ordinals: Iterable[int] | None = None) -> list[str]:
-    """Return the names of messages of a log: of the messages with these ordinals, or by default of all messages.
+    """Return the names of messages of a log: of the given ordinals, or by default of all messages.
 
     Raises:
         LogUnreadableError: the log cannot be read.
@@ -48,7 +48,7 @@ def names_in_stored(reader: ReadableLog, ordinals: Iterable[int] | None = None) 
 
 
 def names_of_all(reader: ReadableLog) -> list[str]:
-    """Return the names of messages of a log, also of those that a fork copied from its origin.
+    """Return the names of all messages of a log, also of messages that a fork copied from its origin.
 
     Raises:
         LogUnreadableError: the log cannot be read.
@@ -96,15 +96,15 @@ def answers_in_draft(draft: SessionDraft) -> list[str]:
 
 
 def _answers(messages: Iterable[Message]) -> dict[str, None]:
-    """Return the names of the long answers among messages, each once."""
+    """Return the names of the long answers among messages, each once, as the keys of a mapping."""
     names = (_said_name(message) for message in messages if message.get("role") == "assistant")
     return dict.fromkeys(name for name in names if name)
 
 
 def _said_name(message: Message) -> str:
-    """Return a name from the words of a message, or "" if it is short.
+    """Return a name made from the words of a message, or "" for a short message.
 
-    The name does not depend on blocks and spaces.
+    Blocks and spaces do not change the name.
     """
     words = " ".join(" ".join(texts_of(message)).split())
     return f"said:{sha256(words.encode('utf-8', 'surrogatepass')).hexdigest()}" if len(words) >= LONG_ANSWER else ""

@@ -23,7 +23,7 @@ TIMEOUT_S = 10.0
 def lock_path(directory: Path) -> Path:
     """Return the path of the lock file for a session's directory.
 
-    It is beside the directory, so it remains when the directory is deleted.
+    The lock file is beside the directory, so that it remains when the directory is deleted.
     """
     whole = directory.absolute()
     return whole.parent / f".{whole.name}.metadata.lock"
@@ -31,7 +31,9 @@ def lock_path(directory: Path) -> Path:
 
 @contextmanager
 def metadata_lock(directory: Path, *, timeout_s: float | None = None) -> Iterator[None]:
-    """Hold the lock of a session's `metadata.json` during a `with` block. Read the metadata only inside the block.
+    """Hold the lock of a session's `metadata.json` while a `with` block lasts.
+
+    Callers read the metadata inside the block.
 
     Args:
         directory: the session's directory.

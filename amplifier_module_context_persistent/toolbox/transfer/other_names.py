@@ -11,7 +11,7 @@ from ...log.database_location import stored_name
 
 
 def with_other_names(going: Iterable[str]) -> list[str]:
-    """Return the paths of files that have another name besides those that are given.
+    """Return the paths of files that have another name (a hard link) that is not among the given paths.
 
     Args:
         going: the paths of all files that are removed or replaced together. Files that do not exist are skipped.
@@ -32,5 +32,8 @@ def with_other_names(going: Iterable[str]) -> list[str]:
 
 
 def catalogue_files(log: str) -> list[str]:
-    """Return the catalogue files of a log's project. They contain texts, and every deletion and purge removes them."""
+    """Return the catalogue files of a log's project.
+
+    These files contain texts, so every deletion and purge removes them.
+    """
     return [] if stored_name(log) is not None else [os.fspath(catalogue_of(log)), *old_files(log)]

@@ -34,7 +34,7 @@ _OWN_KEYS = frozenset(
 def own_transcript(log: str | Path) -> Path | None:
     """Return the `transcript.jsonl` that an import or a fork wrote beside a log, or None if the host has changed it.
 
-    Also returns None if there is no such file. An earlier version of this package left no note of what it wrote: then
+    None is also returned if there is no such file. An earlier version of this package left no note of its files. Then
     the file is ours if the log of an import or a fork contains each of its lines.
 
     Raises:
@@ -57,7 +57,7 @@ def own_transcript(log: str | Path) -> Path | None:
 
 
 def _hash_of(line: bytes) -> int:
-    """Return a hash of a line's JSON value, which does not depend on the spelling; if it is not JSON, of its bytes."""
+    """Return a hash of a line's JSON value, independent of the spelling; for other lines a hash of the bytes."""
     try:
         return hash(json.dumps(json.loads(line)))
     except ValueError:

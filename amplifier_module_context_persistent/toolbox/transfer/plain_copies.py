@@ -51,11 +51,11 @@ class PrivateDirectory:
         self.remove()
 
     def file(self, name: str) -> str:
-        """Return the path for a file with this name in the directory."""
+        """Return the path in the directory for a file with this name."""
         return os.path.join(self.path, name)
 
     def new_file(self, path: str) -> BinaryIO:
-        """Create a file that only this user can read and write, at a path in the directory."""
+        """Create a file in the directory that only this user can read and write, and open it for writing."""
         return open(path, "xb", opener=partial(os.open, mode=0o600))
 
     def remove(self) -> None:
@@ -68,7 +68,7 @@ class PrivateDirectory:
 
 
 class _DirectoriesInUse:
-    """The private directories of this process, which SIGTERM and SIGHUP remove before they end the process.
+    """The private directories of this process. SIGTERM and SIGHUP remove these before they end the process.
 
     A signal for which the process has a handler of its own, or that it ignores, is left alone.
     """
@@ -92,7 +92,7 @@ class _DirectoriesInUse:
         self._paths.add(path)
 
     def discard(self, path: str) -> None:
-        """Note that a directory was removed. After the last one, the signals have their usual effect again."""
+        """Note that a directory was removed. When none is left, the signals have their usual effect again."""
         self._paths.discard(path)
         if self._paths or threading.current_thread() is not threading.main_thread():
             return
@@ -101,7 +101,7 @@ class _DirectoriesInUse:
                 signal.signal(number, signal.SIG_DFL)
 
     def _end(self, number: int, _frame: Any) -> None:
-        """Remove the directories, and end the process by the same signal, so that its parent sees which one it was."""
+        """Remove the directories, and end the process by the same signal, so that its parent sees the signal."""
         if self._pid == os.getpid():
             for path in list(self._paths):
                 shutil.rmtree(path, ignore_errors=True)
@@ -114,7 +114,7 @@ _in_use = _DirectoriesInUse()
 
 
 def remove_abandoned_copies() -> None:
-    """Remove private directories of this user that are left over from killed commands."""
+    """Remove private directories of this user that killed commands left."""
     for parent in {tempfile.gettempdir(), _in_memory() or tempfile.gettempdir()}:
         with contextlib.suppress(OSError):
             names = [name for name in os.listdir(parent) if name.startswith(PREFIX)]

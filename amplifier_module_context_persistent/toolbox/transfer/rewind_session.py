@@ -33,12 +33,15 @@ from .write_host_files import (
 
 
 class RewindError(ContextPersistentError, ValueError):
-    """The session cannot be rewound to this place; nothing was changed."""
+    """Raised if a session cannot be rewound to a place; nothing was changed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rewind:
-    """The effect of a rewind. `messages` is the number of messages that stay live, `hidden` that of the hidden ones."""
+    """The effect of a rewind.
+
+    `messages` is the number of messages that stay live, `hidden` the number of hidden messages.
+    """
 
     path: str
     message_id: str
@@ -47,13 +50,14 @@ class Rewind:
     messages: int
     hidden: int
     hidden_to: str
-    """The id of the last hidden message: a fork at it has the history before the rewind. Empty if none is hidden."""
+    """The id of the last hidden message; "" if no message is hidden. A fork at this message has the history before the
+    rewind."""
     plan: str = ""
     """The id of the plan that is in force afterwards; empty if there is none."""
     host_files: Sequence[str] = ()
     """The paths of the host's files that were updated; copies of the old files are kept beside them."""
     host_files_because: str = ""
-    """Why the host's files were not updated; empty if they were, or if there are none."""
+    """The reason why the host's files were not updated; "" if they were updated, or if there are none."""
     finishes: bool = False
     """Whether an earlier rewind was interrupted before the host's files were updated."""
 

@@ -37,7 +37,7 @@ _ZSTD = b"\x28\xb5\x2f\xfd"
 
 
 class SealError(ContextPersistentError, ValueError):
-    """A key cannot be used, a file is not sealed for it, or a file was altered.
+    """Raised if a key cannot be used, a file is not sealed for it, or a file was altered.
 
     The message repeats no part of a key.
     """
@@ -101,7 +101,7 @@ def identities_in(path: str) -> list[Identity]:
 
 
 def seal_pieces(pieces: Iterable[bytes], new: NewFile, recipients: Sequence[Recipient]) -> None:
-    """Encrypt the bytes of an iterator, and write them to a new file.
+    """Encrypt bytes and write them to a new file, piece by piece.
 
     Raises:
         Exception: any error of the iterator.
@@ -115,7 +115,7 @@ def seal_pieces(pieces: Iterable[bytes], new: NewFile, recipients: Sequence[Reci
 
 
 def unseal(sealed: BinaryIO, plain: BinaryIO, identities: Sequence[Identity]) -> None:
-    """Decrypt a file. If this raises, do not use the part that was written.
+    """Decrypt a file. If an exception is raised, the part of `plain` that was written must not be used.
 
     Raises:
         SealError: none of the keys opens the file, or it was cut or altered.
@@ -133,7 +133,9 @@ def unseal(sealed: BinaryIO, plain: BinaryIO, identities: Sequence[Identity]) ->
 
 @contextmanager
 def opened_seal(path: str, identities: Sequence[Identity]) -> Iterator[str]:
-    """Yield the path of a plain copy of a sealed log. It is in a private directory, deleted after the `with` block.
+    """Yield the path of a plain copy of a sealed log.
+
+    The copy is in a private directory, which is deleted after the block.
 
     Raises:
         SealError: none of the keys opens the file, it was cut or altered, or its content is damaged or too large.
@@ -150,7 +152,11 @@ def opened_seal(path: str, identities: Sequence[Identity]) -> Iterator[str]:
 
 
 def _unpack(packed: str, plain: str, directory: PrivateDirectory) -> None:
-    """Move a file to another path. If it is compressed with zstd, decompress it."""
+    """Move a file to another path. A file that is compressed with zstd is decompressed.
+
+    Raises:
+        SealError: the content is damaged or too large.
+    """
     with open(packed, "rb") as file:
         if file.read(len(_ZSTD)) != _ZSTD:
             os.rename(packed, plain)

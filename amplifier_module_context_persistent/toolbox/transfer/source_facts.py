@@ -33,6 +33,6 @@ def title_among(facts: Mapping[str, Any], draft: SessionDraft) -> str:
 
 
 def directory_of(main: SessionDraft) -> str | None:
-    """Return the directory that the source says its session works in, or None if it names no absolute path."""
+    """Return the working directory that a session's source names, or None if it names no absolute path."""
     given = main.start.facts.get("cwd")
     return given if isinstance(given, str) and os.path.isabs(given) and given.isprintable() else None

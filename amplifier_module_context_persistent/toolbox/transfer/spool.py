@@ -31,7 +31,7 @@ LARGE_BYTES = 256 << 10
 class Spool:
     """A store for bytes, in memory and in a temporary file. `put` returns the place at which bytes can be read again.
 
-    Use it in a `with` statement, or `close` it.
+    Use the store in a `with` statement, or call `close`.
     """
 
     def __init__(self) -> None:
@@ -79,7 +79,7 @@ class Spool:
         return place
 
     def put_sized(self, content: bytes) -> int:
-        """Store bytes together with their size, and return their place. Read them with `get_sized`."""
+        """Store bytes together with their size, and return the place. `get_sized` reads the bytes."""
         place = self._end
         self._waiting += len(content).to_bytes(_SIZE_BYTES, "little")
         self._end = place + _SIZE_BYTES
@@ -151,7 +151,10 @@ class SpooledValues:
         return place
 
     def write_out(self) -> None:
-        """Write the values that wait. Call this after a large value, so that memory holds one of them at most."""
+        """Write the values that wait for a full batch.
+
+        After a large value this must be called, so that only one is in memory.
+        """
         if self._waiting:
             content = marshal.dumps(self._waiting)  # it also stores values that JSON cannot
             self._waiting = []

@@ -47,40 +47,40 @@ from .write_host_files import HOSTS_NAMES
 
 @dataclass(slots=True)
 class ErasingStep:
-    """The erasing of content from one session on one side."""
+    """The step of a sync that erases content from one session on one side."""
 
     session: SessionFile
     side: Side
     erasures: list[Erasure]
-    """The erasures that require this step."""
+    """The erasures that require this step: deletions or purges of the session on the other side."""
     deletion: Deletion | None = None
     purge: SessionPurge | None = None
     what: Purge | None = None
     error: str = ""
-    """Why the step failed; empty if it succeeded or was not tried yet."""
+    """The reason why the step failed; "" if it succeeded or was not tried yet."""
 
     @property
     def files_that_stay(self) -> list[str]:
-        """The paths of the host's files beside the log that are not deleted, though they hold content to be erased."""
+        """The paths of the host's files beside the log that have content to be erased, but are not deleted."""
         if self.deletion is not None:
             return self.deletion.host_files
         return self.purge.copies if self.purge is not None else []
 
     @property
     def linked(self) -> list[str]:
-        """The paths of our files that are erased here and have other names (hard links), under which they stay."""
+        """The paths of our files that are erased here and have other names (hard links), which keep the content."""
         plan = self.deletion or self.purge
         return [] if plan is None or self.error else plan.linked
 
 
 @dataclass(slots=True)
 class TravellingErasures:
-    """The changes for one side's list of erasures: the erasures that are new to it, and those to lift."""
+    """The changes for one side's list of erasures: new erasures to add, and erasures to lift."""
 
     side: Side
     new: list[Erasure]
     lifted: list[Erasure]
-    """The erasures that are in force on this side and were lifted on the other."""
+    """The erasures that are in force on this side, and that were lifted on the other side."""
 
 
 def travelling_erasures(here: Side, there: Side) -> tuple[list[Erasure], list[TravellingErasures]]:
@@ -109,7 +109,7 @@ def _read(side: Side) -> tuple[dict[str, Erasure], set[str]]:
 
 
 def plan_erasing(side: Side, sessions: Sequence[SessionFile], found: Sequence[Erasure]) -> list[ErasingStep]:
-    """Return the steps that erasures require for sessions of one side. Writes nothing."""
+    """Return the steps that erasures require for sessions of one side. Nothing is written."""
     return [step for session in sessions for step in erasing_steps(session, side, found)] if found else []
 
 
@@ -146,7 +146,7 @@ def erasing_steps(
 
 
 def _not_carried_out(log: str, purges: Sequence[Erasure]) -> list[Erasure]:
-    """Return those of the given purges whose content a log may still hold.
+    """Return the purges whose content a log may still contain.
 
     A purge that the log records as carried out is left out, even if a later message repeats the content.
     """
@@ -202,7 +202,7 @@ def erase(steps: Sequence[ErasingStep], travelling: Sequence[TravellingErasures]
 
 
 def finish_deletions(root: Path) -> None:
-    """Delete files left by deletions that were killed after they deleted the log."""
+    """Delete files of deletions that were killed after the log was deleted."""
     for directory in root.glob("*/sessions/*"):
         with suppress(OSError):  # it is not a directory, or cannot be read
             log = os.fspath(directory / LOG_NAME)
@@ -213,7 +213,7 @@ def finish_deletions(root: Path) -> None:
 
 
 def carry_out_erasing(step: ErasingStep, now: Callable[[], str]) -> None:
-    """Carry out a planned step. If it fails, set its `error`."""
+    """Carry out a planned step of a sync that erases content. If the step fails, set its `error`."""
     path = str(step.session.path)
     try:
         if step.deletion is not None:

@@ -31,7 +31,7 @@ from .write_host_files import (
 def beside_copy(log: str, origin: str, *, is_home: bool, now: Callable[[], str]) -> AbstractContextManager[None]:
     """Return a context manager that updates the host's files beside a copy after its block has changed the copy.
 
-    It raises the errors of `host_files_made` or `files_in_step`.
+    Errors are those of `host_files_made` or `files_in_step`.
 
     Args:
         log: the copy.
@@ -46,17 +46,17 @@ def beside_copy(log: str, origin: str, *, is_home: bool, now: Callable[[], str])
 
 
 def has_transcript(log: str, *, is_home: bool) -> bool:
-    """Return whether a new copy of a log gets a `transcript.jsonl`: in a home, unless the copy is archived.
+    """Return whether a new copy of a log gets a `transcript.jsonl`: only in a home, and not if the copy is archived.
 
-    The host's second copy of the messages would be several times larger than an archive. It is made when the log is
-    brought back (`complete_host_files`), or by the host when the session goes on.
+    The host's transcript is a second copy of the messages, several times larger than an archive. It is made when the
+    log is brought back (`complete_host_files`), or by the host when the session goes on.
     """
     return is_home and not is_archived_session(log)
 
 
 @contextmanager
 def files_in_step(log: str, *, now: Callable[[], str]) -> Iterator[None]:
-    """Update the files that we wrote for the host beside a log, after a `with` block has changed the log.
+    """Update the files that this package wrote for the host beside a log, after a `with` block has changed the log.
 
     Raises:
         SyncError: a session has opened the log in the meantime, so the files are the host's now.
@@ -86,7 +86,10 @@ def is_interrupted(log: str) -> bool:
 
 
 def finish(log: str) -> None:
-    """Update the files beside a log, and remove the note about it. Raises the same errors as `files_in_step`."""
+    """Update the files beside a log, and remove the note about the unfinished update.
+
+    Errors are those of `files_in_step`.
+    """
     clear_up(log)
     if own_transcript(log) is not None and (because := update_host_files(log, time=None)[1]):
         raise SyncError(because)
@@ -97,7 +100,7 @@ def finish(log: str) -> None:
 def host_files_made(log: str, origin: str, *, named_only: bool, now: Callable[[], str]) -> Iterator[None]:
     """Write the host's files beside a copy again, after the `with` block has appended to the copy.
 
-    This is for a copy that no host uses, because its session may have been named in the meantime; and for a copy of
+    This is for a copy that no host uses, because its session may have got a name meanwhile. It is also for a copy of
     which a killed sync wrote only the log.
 
     Raises:

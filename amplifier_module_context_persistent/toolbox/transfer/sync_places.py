@@ -24,7 +24,7 @@ _MOST_BYTES = 1 << 16
 
 @dataclass(frozen=True, slots=True)
 class SyncedPlace:
-    """A directory or a database with which this home was synced."""
+    """A directory or a database with which this home was synced, and the time."""
 
     name: str
     day: str = ""
@@ -44,7 +44,7 @@ class SyncedPlace:
 
 
 def synced_places() -> list[SyncedPlace]:
-    """Return the directories and databases with which this home was synced, the last one first.
+    """Return the directories and databases with which this home was synced, the last synced first.
 
     A file that cannot be read counts as empty.
     """
@@ -62,7 +62,7 @@ def synced_places() -> list[SyncedPlace]:
 
 
 def note_synced(name: str, time: str) -> None:
-    """Note that this home was synced with a place.
+    """Note that this home was synced with a place, at a time.
 
     Args:
         name: the place.
@@ -80,7 +80,7 @@ def note_synced(name: str, time: str) -> None:
 
 
 def forget_synced(place: str) -> list[SyncedPlace]:
-    """Forget a place, which need not exist any more. Nothing is changed in the place itself.
+    """Remove a place from the list of synced places. The place itself is not changed, and need not exist any more.
 
     Args:
         place: the place as a person names it for a sync, or as it was noted.

@@ -49,7 +49,7 @@ _LOOKS, _LOOK_S = 40, 0.05
 
 
 class What(Enum):
-    """The action of a sync for one session."""
+    """The action that a sync takes for one session."""
 
     SAME = "same"
     COPY = "copy"
@@ -57,14 +57,14 @@ class What(Enum):
     REPLACE = "replace"
     """The purged log replaces the other copy."""
     IMPORTED = "imported"
-    """Both sides imported the session from one source: the import that has all messages replaces the other one."""
+    """Both sides imported the session from one source. The import with all messages replaces the other import."""
     FORK = "fork"
-    """The session has parted: the other side's history becomes a session of its own, and this side's log replaces it
-    there."""
+    """The session has parted. The other side's history becomes a new session, and this side's log replaces it under its
+    id."""
     KEPT = "kept"
-    """The session has parted, and one history is a session of its own already: the other history replaces its log."""
+    """The session has parted, and one history is a session of its own already. The other history replaces its log."""
     FINISH = "finish"
-    """The logs are the same, but an earlier sync was killed before it updated the files beside one of them."""
+    """The logs are equal, but an earlier sync was killed before it updated the files beside one of the logs."""
     PARTED = "parted"
     LEFT = "left"
     """The session is not changed; `Step.why` gives the reason."""
@@ -72,7 +72,7 @@ class What(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A session, with its file on each side; None if a side does not have it."""
+    """A session, with its log on each side; None for a side without the session."""
 
     session_id: str
     here: SessionFile | None
@@ -108,7 +108,7 @@ class HoldsErasedError(ErasedError):
 
 @dataclass(slots=True)
 class Step:
-    """The planned or completed action for one session."""
+    """The action for one session, planned or completed, with the logs on both sides."""
 
     session_id: str
     what: What
@@ -119,10 +119,10 @@ class Step:
     """The side that is written to; None if neither is."""
     new_bytes: int = 0
     unpacked_bytes: int = 0
-    """The size of the target's log if it is archived and has to be brought back; else 0."""
+    """The size of the target's log, if the target is archived and has to be brought back; else 0."""
     parting: Parting | None = None
     fork: str = ""
-    """The id of the fork that keeps one of the two histories of a parted session; else empty."""
+    """The id of the fork that keeps one of the two histories of a parted session; else ""."""
     why: str = ""
     held: list[HeldErased] = field(default_factory=list)
     """The copies with erased content, because of which the session is not changed."""
@@ -184,7 +184,7 @@ class Sync:
     _to_here: Projects = field(init=False)
     _to_there: Projects = field(init=False)
     _known: dict[str, str] = field(init=False)
-    """The logs of both sides, by session id; this home's log if both have one."""
+    """The log of each session, by the session's id. If both sides have the session, it is this home's log."""
 
     def __post_init__(self) -> None:
         ours = [pair.here for pair in self.pairs if pair.here is not None]
@@ -212,9 +212,9 @@ class Sync:
         return step
 
     def carry_out(self, step: Step) -> None:
-        """Carry out a planned step. If it fails, its action becomes `What.LEFT` and its `why` the reason.
+        """Carry out a planned step. If the step fails, its action becomes `What.LEFT`, and its `why` has the reason.
 
-        If another sync has made the session on the same side in the meantime, the two copies are compared again.
+        If another sync has created the session on the same side meanwhile, the two copies are compared again.
         """
         for is_last in (False, False, True):
             try:
@@ -244,7 +244,7 @@ class Sync:
             setattr(step, one.name, getattr(again, one.name))
 
     def _carry_out(self, step: Step) -> None:
-        """Carry out a planned step. Raises the errors of what it writes."""
+        """Carry out a planned step. Errors of the functions that write are passed on."""
         assert step.to is not None  # noqa: S101 - a step that writes says where
         match step.what:
             case What.COPY:
@@ -261,7 +261,11 @@ class Sync:
         archive_like(step.source, step.target)
 
     def _plan_copy(self, pair: Pair) -> Step:
-        """Return the action for a session that only one side has."""
+        """Return the step for a session that only one side has.
+
+        Raises:
+            HoldsErasedError: the copy has content that was erased on the side that lacks the session.
+        """
         if pair.here is not None:
             session, side, to = pair.here, self.here, self.there
             project = self._to_there.of(session)
@@ -331,10 +335,11 @@ class Sync:
         return Step(here.id, What.SAME)
 
     def _parted(self, to_there: Step, to_here: Step) -> Step:
-        """Return the action for a session that has parted.
+        """Return the step for a session that has parted.
 
-        An earlier sync may have made one side's history a session of its own (a fork). If it was killed before it
-        finished the fork, the fork is made again; else only the other side's history is left to replace.
+        An earlier sync may have made one side's history a session of its own (a fork). If that sync was killed before
+        the fork was complete, the fork is made again. If the fork is complete, the other side's history only has to be
+        replaced.
         """
         for step in (to_there, to_here):
             with closing(open_reader(step.target)) as reader:
@@ -395,7 +400,7 @@ def _why_replaced(relation: Relation) -> What:
 
 
 def _why_failed(error: Exception) -> str:
-    """Return the reason of a failure, after the path or the location that it is about, so that it tells the side."""
+    """Return the reason of a failure, after the path or the location of the failed file, so that the side is clear."""
     place = getattr(error, "filename", None)
     return f"{shown_location(place)}: {reason_of(error)}" if isinstance(place, str) else reason_of(error)
 

@@ -28,7 +28,7 @@ _HOME = Path(".amplifier", "projects")
 
 
 class SideError(ContextPersistentError, ValueError):
-    """This place cannot be a side of a sync; nothing was changed."""
+    """Raised if a place cannot be a side of a sync; nothing was changed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,12 +81,12 @@ class Side:
 
 
 def home_side() -> Side:
-    """Return the side with this user's sessions."""
+    """Return the side of a sync that has this user's sessions."""
     return Side("here", Path.home() / _HOME, erasures=erasures_path(), is_home=True, is_this_home=True)
 
 
 def other_side(place: str) -> Side:
-    """Return the side for a place that a person names: a directory, another home or a part of it, or a database.
+    """Return the side of a sync for a place that a person names: a directory, another home, or a database.
 
     Raises:
         SideError: there is no such directory, it has other files and no sessions, or it is a backup or this home's own.
@@ -155,7 +155,7 @@ def of_project(sessions: Iterable[SessionFile], wanted: SessionFilter) -> list[S
 class Remotes:
     """Looks up the remote repositories that the logs of sessions name.
 
-    In a database, it reads one log of each project.
+    In a database, only one log of each project is read.
     """
 
     def __init__(self) -> None:
@@ -182,7 +182,7 @@ def _stored_remote(location: str) -> str:
 
 
 def with_sub_agents(chosen: set[str], ids: Iterable[str]) -> set[str]:
-    """Return the chosen ids, together with those of `ids` that belong to sub-agents of the chosen sessions."""
+    """Return the chosen session ids, together with the ids of sub-agents of the chosen sessions."""
     return chosen | {one for one in ids if root_of(one, chosen) is not None}
 
 
@@ -199,7 +199,7 @@ class Projects:
     def __init__(self, sessions: Sequence[SessionFile], *, here: bool) -> None:
         self._sessions, self._known = sessions, {one.project for one in sessions}
         self._projects: dict[str, str] | None = None
-        """The names of projects, by remote repository; None if they were not read yet."""
+        """The names of projects, by remote repository; None before these were read."""
         self._here, self._found, self._remotes = here, dict[str, str](), Remotes()
 
     def of(self, session: SessionFile) -> str:

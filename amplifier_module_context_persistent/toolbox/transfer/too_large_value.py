@@ -17,7 +17,7 @@ def left_out_text(size_bytes: int) -> str:
 
 
 def with_texts_for_left_out(message: Message) -> Message:
-    """Return a message in which images, documents and reasoning are replaced if their data was left out.
+    """Return a message in which blocks are replaced whose data was left out: images, documents and reasoning.
 
     Providers would refuse such blocks. An image or a document becomes a text block; reasoning loses its signature and
     its encrypted state.

@@ -36,7 +36,7 @@ _PURGE_HEAD = CONTROL_HEAD + b':"purge"'
 def erasures_of_log(
     reader: ReadableLog, location: str, found: Sequence[Erasure] | None = None, *, is_incoming: bool = True
 ) -> list[Erasure]:
-    """Return the erasures that a log would undo: those of its session, and those of content that it still holds.
+    """Return the erasures that copying a log would undo: those of its session, and of content that it still has.
 
     Args:
         reader: the log, which was read already.
@@ -114,7 +114,7 @@ def _purges(reader: ReadableLog) -> list[Message]:
 
 
 def erasures_about(log: str, found: Sequence[Erasure]) -> list[Erasure]:
-    """Return those of the given erasures that are about the session of a log.
+    """Return the erasures, among the given ones, that are about the session of a log.
 
     Args:
         log: the log's file, or its location in a database.

@@ -81,7 +81,7 @@ class WantedSessions:
         return sorted(newest)
 
     def check_log(self, path: str, plain_path: str, working_dir: str | None, modified_s: float) -> None:
-        """Check that a log of this package is chosen.
+        """Check that the filters choose a log of this package.
 
         Raises:
             NotMeantError: the log is not chosen.
@@ -146,7 +146,7 @@ class SessionFacts:
 def facts_of_log(
     path: str, plain_path: str, wanted: SessionFilter, working_dir: str | None, modified_s: float
 ) -> SessionFacts:
-    """Return the facts about a log of this package that a filter needs.
+    """Return the facts of a log (of this package) that filters use.
 
     Args:
         path: the named file.

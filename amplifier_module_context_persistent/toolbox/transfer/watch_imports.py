@@ -23,7 +23,7 @@ Stamp = tuple[int, int, int]
 
 @dataclass(slots=True)
 class _Watched:
-    """The stamps of a file at the last check and at the last import, and the time when it began to change."""
+    """A watched file: its stamps at the last check and at the last import, and the time when it began to change."""
 
     seen: Stamp | None = None
     imported: Stamp | None = None
@@ -44,7 +44,7 @@ class WatchedPlace:
         self._files: dict[str, _Watched] = {}
 
     def look(self, now_s: float) -> Iterator[ImportedFile]:
-        """Import the files that have changed since the last call, and yield the results that tell something new.
+        """Import the files that have changed since the last call, and yield the results with news for a person.
 
         Args:
             now_s: the current time in seconds; it must not go back between calls.

@@ -49,7 +49,7 @@ FORK_MARK = " (fork)"
 HOSTS_NAMES = (TRANSCRIPT_NAME, METADATA_NAME)
 """The names of the files that we may write for the host."""
 _HOSTS_PROJECTS = (".amplifier", "projects")
-"""The directories below a home that contain the projects; a session is in `PROJECT/sessions/ID` below them."""
+"""The directories below a home that lead to the projects. The directory of a session is `PROJECT/sessions/ID` below."""
 BACKUP_MARK = ".bak-context-persistent-"
 """Part of the name of each backup copy that a rewind makes of a host's file."""
 _TEXT_KEYS = ("name", "description", "working_dir")
@@ -60,7 +60,7 @@ _USER = ROLES.index("user")
 
 
 def host_turns(transcript: Transcript) -> int:
-    """Return the number of turns in the live history, as the host counts them."""
+    """Return the number of turns in the live history, in the way in which the host counts turns."""
     index = transcript.reader.index
     return sum(index.columns.roles[ordinal] == _USER for ordinal in index.live)
 
@@ -69,8 +69,8 @@ def host_turns(transcript: Transcript) -> int:
 def making_session(log: str | Path) -> Iterator[None]:
     """Note beside a new log that its session is being made, while a `with` block writes the log and the host's files.
 
-    If the process is killed in between, `is_unfinished` returns True, and `write_host_files` finishes the session. If
-    the block raises before the log exists, the note is removed.
+    If the process is killed in the block, `is_unfinished` returns True afterwards, and `write_host_files` finishes the
+    session. If the block raises an exception before the log exists, the note is removed.
     """
     if not is_hosts_log(log) or os.path.lexists(log):
         yield
@@ -153,7 +153,7 @@ def write_host_files(
 def _host_turns_of(log: str | Path, note: WrittenFiles, transcript_file: Path | None) -> int:
     """Return the number of turns of a new log, and write the host's transcript if a file for it is given.
 
-    A backup also copies an archive of which no record can be read, and without a transcript; then no turn is known.
+    A backup also copies a damaged archive from which no record can be read. Then the number is 0.
     """
     try:
         with Transcript(log) as transcript:
@@ -169,10 +169,10 @@ def _host_turns_of(log: str | Path, note: WrittenFiles, transcript_file: Path | 
 
 @contextlib.contextmanager
 def rewinding(log: str | Path, time: str) -> Iterator[None]:
-    """Note beside a log that a rewind is in progress, while a `with` block cuts the history.
+    """Note beside a log that a rewind is in progress, before a `with` block cuts the history.
 
     The note stays after the block; `update_host_files` removes it when the host's files are in step. If the block
-    raises, the note is removed.
+    raises an exception, the note is removed.
     """
     if is_hosts_log(log) and Path(log).with_name(TRANSCRIPT_NAME).is_file():
         clear_up(log)
@@ -273,9 +273,10 @@ def _finish(log: str | Path, what: str) -> None:
 def _rewritten(
     log: str | Path, target: Path, time: str | None, change: Callable[[dict[str, Any]], dict[str, Any]] | None
 ) -> list[str]:
-    """Rewrite the host's files and return their paths. The caller ensures that no other program changes them.
+    """Rewrite the host's files of a session, and return their paths.
 
-    A file that belongs to the host is not noted as ours afterwards either.
+    The caller keeps other programs from changing them. A file of the host stays the host's: no note says that this
+    package wrote it.
     """
     clear_up(log)
     note, metadata = WrittenFiles.beside(log), target.with_name(METADATA_NAME)
@@ -312,7 +313,7 @@ def without_name(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def rename_imported(log: str | Path, before: str, title: str) -> bool:
-    """Give an imported session the current title of its source, unless a host or a person gave it another name.
+    """Give an imported session the present title of its source, unless a host or a person has named the session.
 
     Args:
         log: the session's log; a session that is open is not changed.
@@ -374,14 +375,14 @@ def clear_up(log: str | Path) -> None:
 
 
 def read_metadata(directory: Path) -> dict[str, Any]:
-    """Return the host's metadata of a session, or an empty dictionary if it is missing or cannot be read."""
+    """Return the host's metadata of a session; an empty dictionary if the file is missing or cannot be read."""
     return metadata_in(directory / METADATA_NAME)
 
 
 def _keep(path: Path, time: str | None) -> None:
-    """Make a backup copy of a file that is about to be changed.
+    """Make a backup copy of a file before it is changed.
 
-    Does nothing if `time` is None, or if a copy with this time exists.
+    Do nothing if `time` is None, or if a copy with this time exists.
     """
     if time is None:
         return
@@ -422,5 +423,5 @@ def _pretty(fields: Mapping[str, Any]) -> bytes:
 
 
 def is_hosts_log(log: str | Path) -> bool:
-    """Return whether a log is a file with the name that hosts use, so that the host's files may be beside it."""
+    """Return whether a log is a file with the name that hosts use. Then the host's files may be beside the log."""
     return stored_name(os.fspath(log)) is None and Path(log).name == LOG_NAME

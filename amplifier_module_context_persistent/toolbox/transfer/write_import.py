@@ -40,7 +40,7 @@ _PLAN_HEAD, _RESET_HEAD = b'{"_record":"plan"', b'{"_record":"reset_begin"'
 
 @dataclass(slots=True)
 class SessionWriter:
-    """Writes the sessions of one import.
+    """Writes the sessions of one import, with the sub-agents and branches of each.
 
     Args:
         sessions: the drafts with their places, the session itself first.
@@ -68,9 +68,9 @@ class SessionWriter:
     def write(self) -> None:
         """Write all sessions.
 
-        Sub-agents and branches are written first, so they exist if the session exists. If a log cannot be written, the
-        files that this import made are removed; logs in a database stay, and the next import of the same source
-        continues with them.
+        Sub-agents and branches are written first, so that these exist if the session exists. If a log cannot be
+        written, the files that this import made are removed; logs in a database stay, and the next import of the same
+        source continues with them.
 
         Raises:
             OSError: a log cannot be written, or its name is taken.
@@ -122,7 +122,7 @@ class SessionWriter:
         )
 
     def _source_of(self, draft: SessionDraft, records_in_log: int) -> dict[str, Any]:
-        """Return the header's `source` field: where a session comes from, and which sessions belong to it."""
+        """Return the header's `source` field: the source of the session, and the sessions that belong to it."""
         is_first = draft is self.sessions[0]
         sub_agents, branches = list[SessionDraft](), list[SessionDraft]()
         if is_first or draft.start.kind == "session":
@@ -155,7 +155,10 @@ class SessionWriter:
     def _add(self, draft: SessionDraft, earlier: EarlierImport) -> None:
         """Append new records to the log of an earlier import.
 
-        If messages have changed in the source, the log's versions are hidden first, as a rewind does.
+        If messages have changed in the source, the log's versions of these messages are hidden first, as by a rewind.
+
+        Raises:
+            ImportConflictError: another process has changed the log meanwhile.
         """
         start, records = draft.record_after(earlier.common), len(draft.bodies)
         if draft.is_origin:
@@ -204,7 +207,10 @@ def _rename(draft: SessionDraft) -> None:
 
 
 def _plan_before(draft: SessionDraft, record: int) -> list[bytes]:
-    """Return the body of the plan in force before a record, as a list of one or no item. A reset cancels a plan."""
+    """Return the body of the plan in force before a record, as a list with one item, or empty without a plan.
+
+    A reset cancels a plan.
+    """
     plan: list[bytes] = []
     for body in draft.bodies.part(0, record):
         if body.startswith((_PLAN_HEAD, _RESET_HEAD)):

@@ -20,10 +20,13 @@ _RATIO = 200  # sessions compress to about a tenth, repeated ones to a hundredth
 
 
 def most_unpacked_bytes(packed_bytes: int) -> int:
-    """Return the largest size in bytes that a compressed file of this size may unpack to."""
+    """Return the largest number of bytes that a compressed file of this size may unpack to."""
     return min(MOST_UNPACKED_BYTES, max(_FREE_BYTES, _RATIO * packed_bytes))
 
 
 def opened_zstd(file: BinaryIO) -> zstd.ZstdFile:
-    """Return a file object that decompresses a file. Reading raises `zstd.ZstdError` if this needs too much memory."""
+    """Return a file object that decompresses a file.
+
+    Reading raises `zstd.ZstdError` if the data need too much memory.
+    """
     return zstd.ZstdFile(file, options={zstd.DecompressionParameter.window_log_max: _WINDOW_LOG})

@@ -25,12 +25,12 @@ from ..export_mark import write_mark
 from .session_view import SessionView, first_time, session_name
 
 UNKNOWN_MODEL = "unknown"
-"""The name of a model or a provider, if an agent's format requires it and it is not known."""
+"""The name of a model or a provider for an agent's format that requires a name, if the name is unknown."""
 _TEXT = frozenset({"text"})
 
 
 def uuid_of(session_id: str, name: str) -> str:
-    """Return a UUID for an id: the id itself if it is a UUID, else one that is derived from the id and the session."""
+    """Return a UUID for an id: the id itself if it is a UUID, else a UUID derived from the id and the session."""
     try:
         return str(UUID(name))
     except ValueError:
@@ -56,8 +56,8 @@ class AgentSession:
     def of(cls, view: SessionView) -> AgentSession:
         """Make the session of an export.
 
-        Its id is `view.new_id`, or the session's own id as a UUID. Its directory is `view.working_dir`, the one that
-        the source names, or the current one.
+        The id is `view.new_id`, or the session's own id as a UUID. The directory is `view.working_dir`, else the
+        directory that the source names, else the current directory.
         """
         given = view.source.get("cwd")
         named = given if isinstance(given, str) and os.path.isabs(given) else os.getcwd()
@@ -137,7 +137,7 @@ class AnswerUsage:
 
     @property
     def input_tokens(self) -> int:
-        """The number of input tokens, from the cache or not, without those that were written to the cache."""
+        """The number of input tokens, read from the cache or not, without those that were written to the cache."""
         return self.uncached + self.cached
 
 

@@ -55,7 +55,10 @@ def trajectory(view: SessionView) -> Iterator[str]:
 
 
 class _StepWriter:
-    """Makes the steps in order. The last step is held back, because results of its calls are added to it."""
+    """Makes the steps of a trajectory in order.
+
+    The last step is held back, because results of its calls are added to it.
+    """
 
     def __init__(self, view: SessionView) -> None:
         self._view = view
@@ -63,9 +66,10 @@ class _StepWriter:
         self._sums: dict[str, float] = {}
         self._steps: deque[Step] = deque()
         self._open: set[str] | None = None
-        """The ids of the last step's calls that have no result yet; None if it is not an agent's step."""
+        """The ids of the last step's calls that have no result yet; None if the last step is not an agent's."""
         self._step_of = array("I", bytes(4 * len(view.transcript.reader.index)))
-        """The number of the step of each message, by the message's ordinal; 0 if it has none yet."""
+        """The number of the step that has each message, by the message's ordinal; 0 for a message without a step so
+        far."""
         self._head = ""
 
     def totals(self) -> dict[str, Any]:
@@ -114,7 +118,7 @@ class _StepWriter:
             self._begin(source, message, _content(blocks_without_calls(message)))["extra"] = {OWN: own}
 
     def _begin(self, source: str, message: Message, said: Any) -> Step:
-        """Begin a new step and return it. The step before it is complete."""
+        """Begin a new step and return it. The last step is complete then."""
         self._number += 1
         step: Step = {"step_id": self._number, "source": source, "message": said}
         if (time := timestamp_of(message)) and instant_of(time) is not None:
@@ -124,7 +128,7 @@ class _StepWriter:
         return step
 
     def _agent(self, message: Message, asked: PlacedReceipt | None) -> None:
-        """Add the step of an answer; before it a step with the system prompt, if the prompt has changed."""
+        """Add the step of an answer. If the system prompt has changed, first add a step with the prompt."""
         if asked is not None:
             self._add_head(asked.receipt.head)
         metadata = metadata_of(message)
@@ -157,7 +161,10 @@ class _StepWriter:
         self._open = {call_id for call_id, _, _ in calls}
 
     def _add_head(self, head: str) -> None:
-        """Add a step with a system prompt, given by its hash, unless it is the one of the last call or unknown."""
+        """Add a step with a system prompt, given by its hash.
+
+        Do nothing if the prompt is unknown or has not changed.
+        """
         if not head or head == self._head:
             return
         self._head = head
@@ -210,7 +217,7 @@ class _StepWriter:
         return clean
 
     def _ordinals_seen(self, asked: PlacedReceipt) -> Sequence[int]:
-        """Return the ordinals of the messages that a model call saw: what its plan keeps, and all messages after."""
+        """Return the ordinals of the messages that a model call saw: those that its plan keeps, and all later ones."""
         live: Sequence[int] = asked.live
         plan = self._view.transcript.book.plan(asked.receipt.plan)
         if plan is None:
@@ -223,7 +230,7 @@ class _StepWriter:
         return [*kept, *live[upto + 1 :]]
 
     def _metrics(self, message: Message) -> dict[str, Any]:
-        """Return the tokens and the cost of an answer's request, and add them to the sums.
+        """Return the tokens and the cost of an answer's request, and add these to the sums.
 
         Unknown values are left out.
         """
@@ -250,7 +257,7 @@ def _kept(metadata: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _content(blocks: list[dict[str, Any]]) -> Any:
-    """Return blocks as one text if there is at most one and it is text, else as a list of parts."""
+    """Return blocks as one text if there is at most one block and it is text, else as a list of parts."""
     if all(isinstance(block.get("text"), str) for block in blocks) and len(blocks) <= 1:
         return blocks[0]["text"] if blocks else ""
     parts = []

@@ -70,7 +70,7 @@ def _records(message: Message, own: str, *, is_copy: bool) -> Iterator[Record]:
 def _blocks_of_answer(message: Message, blocks: Sequence[Message], own: str, *, is_copy: bool) -> Iterator[Record]:
     """Yield the records of an answer, one for each block; `own` is the id of the first record.
 
-    In a copy, usage is written only if the answer has an id, by which it is billed only once.
+    In a copy, usage is written only if the answer has an id, by which the answer is billed only once.
     """
     facts = metadata_of(message)
     imported = facts.get("imported")
@@ -108,7 +108,7 @@ def own_response_id(uuid: str) -> str:
 
 
 def _stop_of(message: Message) -> str:
-    """Return why an answer ended: as it says, or as its calls show."""
+    """Return the reason why an answer ended: the reason in the answer, else the one that its calls show."""
     given = metadata_of(message).get("stop_reason")
     if isinstance(given, str):
         return given

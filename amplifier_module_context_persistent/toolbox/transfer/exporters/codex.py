@@ -23,7 +23,7 @@ from .session_view import SessionView
 
 ORIGINATOR = "amplifier_context_persistent"
 _LIKE_CODEX = {"approval_policy": "on-request", "sandbox_policy": {"type": "read-only"}, "summary": "auto"}
-"""Required fields of a turn's context. A resumed session uses the settings that it is started with instead."""
+"""Required fields of a turn's context. A resumed session uses the settings of its command line instead."""
 
 Line = dict[str, Any]
 
@@ -61,7 +61,10 @@ def _instructions(view: SessionView) -> str:
 
 
 class _Writer:
-    """Makes the lines of messages, one after the other. It keeps the current model and the sums of usage."""
+    """Makes the lines of a rollout from messages, one after the other.
+
+    Keeps the current model and the sums of usage.
+    """
 
     def __init__(self, session: AgentSession) -> None:
         self._session = session
@@ -96,7 +99,7 @@ class _Writer:
 
 
 def _typed(item: Line) -> Line:
-    """Return an item in the form of rollouts: it has a type, and its content is a list of parts."""
+    """Return an item in the form of rollouts, with a type and a list of parts as its content."""
     if "type" in item and item["type"] != "message":
         return item
     content = item.get("content")

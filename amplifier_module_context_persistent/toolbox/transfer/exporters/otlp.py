@@ -42,7 +42,7 @@ def spans(view: SessionView) -> Iterator[str]:
 
 
 class _Spans:
-    """Makes the spans of a session, in the order in which they ended."""
+    """Makes the spans (OpenTelemetry) of a session, in the order in which the spans ended."""
 
     def __init__(self, view: SessionView, session: str) -> None:
         self._view, self._session = view, session
@@ -50,7 +50,7 @@ class _Spans:
         self._trace = hashlib.sha256(self._seed.encode("utf-8", "surrogatepass")).hexdigest()[:32]
         self._root = self._id("root")
         self._now = _nanoseconds(first_time(view))
-        """The latest time so far, in nanoseconds. It is used for a message without a time."""
+        """The latest time so far, in nanoseconds. A message without a time gets this time."""
         self._names: dict[str, tuple[str, Any]] = {}
 
     def made(self) -> Iterator[dict[str, Any]]:

@@ -45,7 +45,7 @@ def session_entries(view: SessionView) -> Iterator[Entry]:
 
 
 def _entry_id(name: str, number: int) -> str:
-    """Return an id of eight hexadecimal digits: the given id if it has this form, else one made from id and number."""
+    """Return an id of eight hexadecimal digits: the given id if it has this form, else an id made of both values."""
     if len(name) == 8 and all(sign in "0123456789abcdef" for sign in name):
         return name
     return hashlib.sha256(f"{number}:{name}".encode("utf-8", "surrogatepass")).hexdigest()[:8]
@@ -71,9 +71,10 @@ def _message(message: Message, time_ms: int, *, is_copy: bool) -> Entry | None:
 
 
 def _answer(message: Message, billed: Message, time_ms: int) -> Entry | None:
-    """Return an answer in pi's form, or None if it has no content.
+    """Return an answer in pi's form, or None if the answer has no content.
 
-    `billed` gives the usage. For a copy it is empty: a copy's answers have no ids, so they would be billed twice.
+    `billed` gives the usage. For a copy of a session it is empty: answers in a copy have no ids, so they would be
+    billed twice.
     """
     blocks = _blocks(message)
     calls = [
@@ -99,7 +100,7 @@ def _answer(message: Message, billed: Message, time_ms: int) -> Entry | None:
 
 
 def _blocks(message: Message) -> list[Any]:
-    """Return the content of a message in pi's form, without what pi has no place for."""
+    """Return the content of a message in pi's form. Blocks for which pi has no place are left out."""
     blocks = [_block(block) for block in blocks_without_calls(message)]
     return [block for block in blocks if block is not None]
 
@@ -113,7 +114,7 @@ def _usage(message: Message) -> Entry:
 
 
 def _block(block: Message) -> Entry | None:
-    """Return a block in pi's form, or None if it must be left out. A kind that pi does not have becomes text."""
+    """Return a block in pi's form, or None if it must be left out. A block of a kind that pi lacks becomes text."""
     if block.get("type") == "redacted_thinking":
         signed = {"thinkingSignature": str(block.get("data") or "")}
         return {"type": "thinking", "thinking": "", **signed, "redacted": True}

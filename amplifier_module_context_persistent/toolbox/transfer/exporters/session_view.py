@@ -19,8 +19,8 @@ class SessionView:
     """A session that is being exported.
 
     `messages` yields pairs of a position in the live history and a redacted message. `redacted` redacts any other value
-    that is exported. The properties and functions of this file return redacted values; what an exporter takes from
-    `transcript` itself, it gives to `redacted`.
+    that is exported. The properties and functions of this file return redacted values; an exporter must pass values
+    from `transcript` itself through `redacted`.
     """
 
     transcript: Transcript
@@ -29,7 +29,7 @@ class SessionView:
     new_id: str = ""
     """The id that the session gets in another agent; empty to keep its own id."""
     working_dir: str = ""
-    """The working directory of the exported session; empty to keep that of its source."""
+    """The working directory of the exported session; "" to keep the directory of its source."""
 
     @property
     def source(self) -> dict[str, Any]:
@@ -57,7 +57,7 @@ class SessionView:
 
 
 Exporter = Callable[[SessionView], Iterator[str]]
-"""A function for one format that yields the export piece by piece."""
+"""A function that yields an export in one format, piece by piece."""
 
 
 def json_lines(values: Iterable[Any]) -> Iterator[str]:
@@ -90,7 +90,7 @@ def first_time(view: SessionView) -> datetime:
 
 
 def model_of(view: SessionView) -> str:
-    """Return the model of the session: the source's, else that of the first answer that names one, else ""."""
+    """Return the model of the session: the source's model, else that of the first answer with a model, else ""."""
     given = view.source.get("model")
     if isinstance(given, str):
         return given

@@ -13,15 +13,15 @@ from typing import Any
 from ....log.record_limits import MAX_RECORD_BYTES
 
 MOST_NAMED = 1_000
-"""The number of losses that are listed one by one; later losses are only counted."""
+"""The number of losses that are listed one by one. Later losses are only counted."""
 
 
 @dataclass(frozen=True, slots=True)
 class LostLine:
-    """A loss: its line in the source file, from 1, and the reason.
+    """A loss: the number of its line in the source file, from 1, and the reason.
 
-    `offset` is the line's offset in bytes, or None if only its number is known. `file` is the name of another file of
-    the session, or empty for the source file itself.
+    `offset` is the line's offset in bytes, or None if only the number is known. `file` is the name of another file of
+    the session; "" for the source file itself.
     """
 
     line: int
@@ -47,15 +47,15 @@ class LostLine:
 
 @dataclass(slots=True)
 class Account:
-    """The account of what became of every line.
+    """The account of an import: for every line, whether it was mapped, kept as metadata, not conversational, or lost.
 
-    Each line is noted once; parts of a mapped line may be lost in addition.
+    Each line is noted once. Parts of a mapped line may be lost in addition.
     """
 
     unit: str = "line"
     """The counted unit: `line`, or `entry` of a JSON document."""
     lines_by_file: Counter[str] = field(default_factory=Counter)
-    """The number of lines in each file, by name; the name of the source file itself is empty."""
+    """The number of lines in each file, by name; "" is the source file itself."""
     mapped: Counter[str] = field(default_factory=Counter)
     metadata: Counter[str] = field(default_factory=Counter)
     not_conversational: Counter[str] = field(default_factory=Counter)
@@ -66,7 +66,7 @@ class Account:
     notes: list[LostLine] = field(default_factory=list)
     """Defects of lines that became messages nevertheless."""
     file: str = ""
-    """The name of the file that is being read; empty for the source file itself."""
+    """The name of the file that is being read; "" for the source file itself."""
     has_left_out: bool = False
     """Whether a text was left out of a line."""
 
@@ -76,11 +76,11 @@ class Account:
         return self.lines_by_file.total()
 
     def next_line(self) -> None:
-        """Count a line that was read. It must then be noted once."""
+        """Count a line that was read. One of the other methods must then note the line."""
         self.lines_by_file[self.file] += 1
 
     def map(self, kind: str) -> None:
-        """Note a line that became a message, or a part of one."""
+        """Note that the current line became a message, or a part of a message."""
         self.mapped[kind] += 1
 
     def keep(self, kind: str) -> None:
@@ -97,12 +97,12 @@ class Account:
         self._name(LostLine(line, offset, reason, self.file))
 
     def lose_part(self, line: int, reason: str) -> None:
-        """Note that a part of a line is lost. The line itself must be noted too."""
+        """Note that a part of a line is lost. The line itself must be noted in addition."""
         self.lost_parts += 1
         self._name(LostLine(line, None, reason, self.file, is_part=True))
 
     def leave_out(self, line: int, size_bytes: int) -> None:
-        """Note that a text of a line is left out, because it is too large for a record."""
+        """Note that a text of a line is left out, because the text is too large for a record."""
         self.has_left_out = True
         self.lose_part(line, f"a text of {size_bytes:,} bytes; a record has at most {MAX_RECORD_BYTES:,}")
 
@@ -138,7 +138,7 @@ _FRAME = frozenset({"header", "reset_begin", "reset_commit"})
 
 @dataclass(frozen=True, slots=True)
 class ImportedSession:
-    """One session of an import: the file's own one, a branch of it, or a sub-agent."""
+    """One session of an import: the main session of the file, a branch of it, or a sub-agent."""
 
     kind: str
     session_id: str | None
@@ -151,7 +151,7 @@ class ImportedSession:
     is_older: bool = False
     """Whether the source is an older copy of an earlier import, whose log is not changed."""
     is_origin: bool = False
-    """Whether the file was exported from this session, which was here already."""
+    """Whether the file was exported from this session, which already existed here."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the session in plain JSON types."""
@@ -171,7 +171,7 @@ class Import:
     sessions: list[ImportedSession] = field(default_factory=list)
     """The session itself first, then its branches and sub-agents."""
     roles: Counter[str] = field(default_factory=Counter)
-    """The number of messages of the session itself, by role. If the file holds several sessions, of all of them."""
+    """The number of messages of the main session, by role; of all sessions if the file has several unrelated ones."""
     derived_ids: int = 0
     """The number of these messages that had no id."""
     renamed: dict[str, str] = field(default_factory=dict)
@@ -179,9 +179,9 @@ class Import:
     without_timestamp: int = 0
     """The number of these messages that had no timestamp."""
     hidden: int = 0
-    """The number of messages of a log that a clear or a reset hid; they are copied with the log."""
+    """The number of a log's messages that a clear or a reset hid. These are copied with the log."""
     erased: list[str] = field(default_factory=list)
-    """What was left out or replaced because it was deleted or purged here, as sentences for a person."""
+    """Sentences for a person about content that was left out or replaced because it was deleted or purged here."""
 
     @property
     def messages(self) -> int:

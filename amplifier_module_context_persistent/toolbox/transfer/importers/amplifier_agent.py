@@ -43,7 +43,7 @@ _NOT_COMMITTED = "its turn was not committed (turns.jsonl); the engine leaves it
 
 
 def is_session(path: str) -> bool:
-    """Return whether a transcript is from amplifier-agent: its engine's turns or its kind of metadata are beside it."""
+    """Return whether a transcript is from amplifier-agent, by files or metadata of its engine beside the transcript."""
     directory = Path(path).parent
     has_turns = any((directory / f"{TURNS_NAME}{end}").is_file() for end in ("", _BACKUP))
     return has_turns or "persistence" in read_metadata(directory / METADATA_NAME)
@@ -57,7 +57,7 @@ def comes_with_transcript(path: str) -> bool:
 
 
 def read_transcript(source: Source, account: Account) -> Iterator[Event]:
-    """Yield the session of a host's transcript, with the host's name for it and the facts in its events."""
+    """Yield the session in a host's transcript, with the host's name for the session and the facts in its events."""
     path = Path(source.path)
     given = read_metadata(path.with_name(METADATA_NAME))
     start = SessionStart(facts=named(given, title="name", cwd="working_dir", model="model"))

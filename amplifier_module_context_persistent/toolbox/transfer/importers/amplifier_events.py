@@ -106,7 +106,10 @@ def _times(texts: Iterable[str]) -> list[datetime] | None:
 def _matched_by_time(
     message_times: Sequence[datetime], responses: Sequence[Response], response_times: Sequence[datetime]
 ) -> Iterator[tuple[int, Response]]:
-    """Yield the numbers of answers, each with the sum of the responses up to its time. The rest is of the last one."""
+    """Yield the numbers of answers, each with the sum of the responses up to its time.
+
+    Later responses count to the last answer.
+    """
     done = 0
     for number, time in enumerate(message_times):
         is_last = number == len(message_times) - 1
@@ -117,7 +120,7 @@ def _matched_by_time(
 
 
 def _sums(responses: Sequence[Response]) -> list[Response]:
-    """Return one response for each model, with the sum of its usage, in the order of each model's last response."""
+    """Return one response for each model, with the sum of its usage, in the order of the models' last responses."""
     found: dict[tuple[str, str], list[Response]] = {}
     for response in responses:
         key = (response.provider, response.model)

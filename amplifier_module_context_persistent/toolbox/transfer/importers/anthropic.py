@@ -23,7 +23,7 @@ from .source_file import Sample, Source
 
 
 def user_messages(content: Any, message_id: str, time: Any, **more: Any) -> Iterator[Message]:
-    """Yield the messages of one user message: one for each result, then one for the other content.
+    """Yield the messages made from one user message: one for each result, then one for the other content.
 
     Args:
         content: text or blocks.

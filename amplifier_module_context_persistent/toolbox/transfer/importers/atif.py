@@ -62,7 +62,7 @@ def _other_metrics(metrics: dict[str, Any]) -> dict[str, Any]:
 
 
 def _trajectory(document: dict[str, Any], account: Account, start: SessionStart, depth: int) -> Iterator[Event]:
-    """Yield a session, and those of its sub-agents. `depth` is the number of trajectories around this one."""
+    """Yield the events of a trajectory and of its sub-agents. `depth` is the number of trajectories around this one."""
     agent = mapping(document.get("agent"))
     facts_of_agent = {key: value for key, value in agent.items() if key != "tool_definitions" and value is not None}
     start.facts.update(

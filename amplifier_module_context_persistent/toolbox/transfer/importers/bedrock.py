@@ -31,7 +31,7 @@ _MOST_MESSAGES = 100_000
 
 
 def score(sample: Sample) -> int:
-    """Return how well a file fits this format: 0 unless it has messages with Bedrock's blocks, from Strands or not."""
+    """Return how well a file fits this format. The score is 0 unless the file has messages with Bedrock's blocks."""
     listed = _messages_in(sample.document)
     if listed is None:
         found = sum(_is_own(_message_of(entry)) for entry in sample.entries)
@@ -43,7 +43,10 @@ def score(sample: Sample) -> int:
 
 
 def _messages_in(document: Any) -> list[Any] | None:
-    """Return the messages in a document, which is a list, a request body or one Strands message."""
+    """Return the messages in a document: in a list, a request body, or one message of Strands.
+
+    Return None without any.
+    """
     if isinstance(document, list):
         return document
     given = mapping(document)
@@ -58,7 +61,10 @@ def _is_stored(entry: Any) -> bool:
 
 
 def _message_of(entry: Any) -> Any:
-    """Return the message in a record of Strands, in its redacted form if it has one; or any other object unchanged."""
+    """Return the message in a record of Strands (in its redacted form, if there is one).
+
+    Return any other object unchanged.
+    """
     if not _is_stored(entry):
         return entry
     return mapping(entry.get("redact_message")) or entry["message"]
@@ -127,7 +133,7 @@ def read(source: Source, account: Account) -> Iterator[Event]:
 def _session_of(path: str) -> str:
     """Return the id for the import of an agent's messages, from the names of the directories.
 
-    It is the id of the session of Strands. For an agent that is not the default one, `-` and the agent's id follow.
+    The id is that of the session of Strands. For an agent that is not the default one, `-` and the agent's id follow.
     """
     agent = os.path.dirname(os.path.dirname(path))
     session = os.path.basename(os.path.dirname(os.path.dirname(agent))).removeprefix("session_")
@@ -150,7 +156,7 @@ def _stored_messages(source: Source, account: Account) -> Iterator[Event]:
 
 
 def _messages(at: SourceObject, account: Account, model: str, place: int | None = None) -> Iterator[Event]:
-    """Yield the messages of one entry; `place` is its number in a session of Strands, None in other files."""
+    """Yield the messages of one entry. `place` is the entry's number in a session of Strands; None in other files."""
     number, entry = at
     message = _decoded(_message_of(entry))
     if text(mapping(message).get("role")) not in _ROLES:

@@ -38,7 +38,7 @@ class TreeBranch(NamedTuple):
     common: Sequence[int]
     """The entries that lead to the branch, which the session has too."""
     own: Sequence[int]
-    """The entries of the branch itself; its root is the first."""
+    """The entries of the branch itself, its root first."""
 
 
 def split_tree(parents: Sequence[int], may_begin: Callable[[int], bool]) -> tuple[Sequence[int], Iterator[TreeBranch]]:
@@ -80,9 +80,10 @@ def split_tree(parents: Sequence[int], may_begin: Callable[[int], bool]) -> tupl
 
 
 def _continuing_children(parents: Sequence[int], may_begin: Callable[[int], bool]) -> array[int]:
-    """Return for each entry the child that continues its line, of the children at which a branch may begin.
+    """Return, for each entry, the child that continues its line.
 
-    It is the child whose descendants reach furthest in the file; `_NONE` without such a child.
+    Of the children at which a branch may begin, this is the child whose descendants reach furthest in the file. `_NONE`
+    stands for no such child.
     """
     continuing = array("l", [_NONE]) * len(parents)
     reach = _reach(parents)
@@ -117,7 +118,7 @@ def _reach(parents: Sequence[int]) -> array[int]:
 def branches(found: Iterable[Branch], account: Account, facts: Mapping[str, Any], source_id: str) -> Iterator[Event]:
     """Yield the events of branches as sessions.
 
-    Each names the last message that it has in common with the main session.
+    Each session names the last message that it shares with the main session.
 
     Args:
         found: the branches.

@@ -22,7 +22,7 @@ _DECODER = json.JSONDecoder(strict=False)  # other programs do not escape line b
 _FILLING = re.compile(r"[\s\0\ufeff]*")
 _RECORD_BEGIN = re.compile(r'\{\s*"')
 _MOST_WORK_CHARACTERS = 64 << 20
-"""The approximate number of characters that are decoded to find records after a cut one; takes less than a second."""
+"""The approximate number of characters that are decoded, in less than a second, to find records after a cut record."""
 
 
 class Piece(NamedTuple):
@@ -55,7 +55,10 @@ def is_whole_object(line: str) -> bool:
 
 
 def _chain(line: str, start: int) -> tuple[list[Piece], int]:
-    """Return the successive whole objects from an offset on, and the offset after them. A comma may follow each."""
+    """Return the successive whole objects from an offset on, and the offset after them.
+
+    Each object may be followed by a comma.
+    """
     pieces = list[Piece]()
     end = start
     while (found := _object_at(line, begin := _skip_filling(line, end))) is not None:

@@ -136,8 +136,8 @@ _SYNTHETIC = "<synthetic>"
 def messages_of(file: ClaudeFile, entries: Sequence[ClaudeEntry]) -> Iterator[Event]:
     """Yield the events of entries, in order.
 
-    A clear hides the entries before it. A clear after the last message hides nothing: the program continued in a new
-    file then, and the messages of this one stay.
+    A clear hides the entries before it. A clear after the last message hides nothing: then the program continued in a
+    new file, and the messages of this file stay.
     """
     spoke = (entry.line for entry in reversed(entries) if entry.is_person or entry.kind == "assistant")
     last = next(spoke, 0)

@@ -70,8 +70,8 @@ class ClaudeEntry:
 
     line: int
     kind: str
-    """`user`, `assistant`, `queued` or `clear`; `kept` if it becomes metadata; `silent` if it only links other
-    entries."""
+    """`user`, `assistant`, `queued` or `clear`; `kept` for an entry that becomes metadata; `silent` for one that only
+    links other entries."""
     uuid: str
     aside: int = -1
     """The place of the entry's stored content; -1 if none is stored."""
@@ -80,7 +80,7 @@ class ClaudeEntry:
     agent: str = ""
     is_person: bool = False
     is_told: bool = False
-    """Whether the entry was inside a `progress` entry, which reports what a sub-agent does."""
+    """Whether the entry was inside a `progress` entry, which reports the work of a sub-agent."""
     above: ClaudeEntry | None = None
     """The nearest ancestor that is a message; None if there is none."""
     root: ClaudeEntry | None = None
@@ -94,7 +94,7 @@ class ClaudeEntry:
     is_replaced: bool = False
     """Whether a later entry has the same content from a more reliable place."""
     exported_id: str = ""
-    """The id of the message that this entry was exported from; empty if it was not exported from here."""
+    """The id of the message from which this package exported the entry; "" for any other entry."""
 
     @property
     def id(self) -> str:
@@ -124,7 +124,7 @@ NO_ORIGIN = Origin("", 0)
 
 @dataclass(slots=True)
 class ClaudeFile:
-    """The contents of one file.
+    """The entries of one file, and the facts about its session.
 
     Args:
         aside: stores the content of entries until all are known.
@@ -234,7 +234,7 @@ def _complete_outputs(entry: dict[str, Any], path: str, line: int, account: Acco
 
 
 def _is_repeated(file: ClaudeFile, at: SourceObject, account: Account) -> bool:
-    """Return whether an earlier entry has the same uuid, and note the entry in the account if so.
+    """Return whether an earlier entry has the same uuid, If so, note the entry in the account.
 
     Resumed sessions contain such copies. An earlier entry that is silent, or that is from a `progress` entry, does not
     count: a message may have its uuid.
@@ -343,7 +343,7 @@ def _at_its_place(file: ClaudeFile, at: SourceObject, kind: str) -> ClaudeEntry:
 
 
 def _shared(last: ClaudeEntry | None, entry: ClaudeEntry) -> ClaudeEntry:
-    """Return the last silent entry if it has the same links as a new one, else the new one.
+    """Return the last silent entry if it has the same links as a new silent entry, else the new entry.
 
     Sessions have very many such entries, so this saves memory.
     """
@@ -385,7 +385,7 @@ def _add(file: ClaudeFile, entry: ClaudeEntry, value: dict[str, Any]) -> None:
 def _begins_anew(file: ClaudeFile, head: ClaudeEntry, entry: ClaudeEntry, value: dict[str, Any]) -> bool:
     """Return whether a record with an answer's key begins another answer.
 
-    It does if a result came before it, and one of these is true:
+    This is so if a result came before the record, and one of these is true:
     - The answer had ended: its last record has a stop reason.
     - The record has no `requestId`, and either does not begin with a call, or its usage is zero or differs.
 
@@ -436,7 +436,7 @@ def _check_is_one(file: ClaudeFile, entry: ClaudeEntry) -> None:
 
 
 def _agent_of(file: ClaudeFile, read: ClaudeEntry, entry: dict[str, Any]) -> str:
-    """Return the sub-agent that an entry belongs to, or "" if it belongs to none.
+    """Return the id of the sub-agent that wrote an entry, or "" for an entry of the main session.
 
     Without an id of the agent, the name is made from the first entry of its side chain.
     """
@@ -496,7 +496,7 @@ def queued_prompt(entry: dict[str, Any]) -> Any:
 
 
 def _clears(kind: str, content: Any) -> bool:
-    """Return whether an entry is the program's own note that a person cleared the history, not a quotation of it."""
+    """Return whether an entry is the program's own note of a clear by a person, and not a quotation of one."""
     return kind in ("user", "system") and isinstance(content, str) and bool(_CLEAR.match(content))
 
 

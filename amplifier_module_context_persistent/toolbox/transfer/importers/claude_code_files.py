@@ -95,13 +95,13 @@ def has_session_beside(path: str, session_id: str) -> bool:
 
 
 def session_of(path: str) -> str:
-    """Return the session id in the first entry of a file, or "" if it has none."""
+    """Return the session id in the first entry of a file, or "" if the entry has none."""
     with Source(path) as source:
         return text(mapping(next(source.lines).value).get("sessionId"))
 
 
 def agent_facts(path: str) -> dict[str, str]:
-    """Return facts about a sub-agent from `agent-ID.meta.json`: its type, its task, and the call that started it."""
+    """Return the facts in a sub-agent's `agent-ID.meta.json`: its type, its task, and the call that started it."""
     content = _read_regular(os.path.dirname(path), f"agent-{agent_in_name(path)}.meta.json", _MOST_META_BYTES)
     try:
         meta = mapping(parse_json(content)) if content else {}

@@ -28,7 +28,7 @@ NOT_CONVERSATIONAL = frozenset(
 
 
 def is_entry(entry: dict[str, Any]) -> bool:
-    """Return whether an object is a message of this stream."""
+    """Return whether an object is a message in Claude Code's stream format."""
     return text(entry.get("type")) in _KINDS and isinstance(entry.get("session_id"), str) and "payload" not in entry
 
 
@@ -49,7 +49,7 @@ class _Transcriber:
         """Whether the last message said that the history was compacted."""
 
     def entry(self, line: dict[str, Any]) -> dict[str, Any] | None:
-        """Return a message of the stream as an entry, or None if it is not part of the conversation."""
+        """Return a message of the stream as an entry, or None for a message that is not part of the conversation."""
         kind = text(line.get("type"))
         if kind in NOT_CONVERSATIONAL:
             return None

@@ -94,7 +94,7 @@ def _check_is_own(rollout: Rollout, line: int, meta: dict[str, Any]) -> None:
     """Check that a further `session_meta` belongs to this session, or to an earlier session that this one continues.
 
     Raises:
-        TwoSessionsError: it belongs to a session that began later.
+        TwoSessionsError: the line belongs to a session that began later.
     """
     other, known = text(meta.get("id")), rollout.session_id
     goes_on = rollout.parent_id or "forked_from_session" in rollout.facts
@@ -140,7 +140,7 @@ def _item(rollout: Rollout, at: SourceObject, item: dict[str, Any], exported_id:
 
 
 def _message(rollout: Rollout, at: SourceObject, item: dict[str, Any], blocks: list[Message], exported_id: str) -> None:
-    """Add a message of a person, or one that the program inserted: instructions or context."""
+    """Add a message of a person, or a message that the program inserted as instructions or context."""
     role = text(item.get("role"))
     rollout.account.map(f"message of {role or 'nobody'}")
     role = role or "user"
@@ -170,7 +170,10 @@ def _said_by_agent(rollout: Rollout, at: SourceObject, told: dict[str, Any], kin
 
 
 def _told(rollout: Rollout, at: SourceObject, event: dict[str, Any]) -> None:
-    """Add the content of an event, which tells the program's surface what happens. Most events repeat other lines."""
+    """Add the content of an event, by which the program tells its user interface what happens.
+
+    Most events repeat other lines.
+    """
     kind = text(event.get("type"))
     account = rollout.account
     thought = text(event.get("text")).strip()
@@ -208,11 +211,12 @@ def _told(rollout: Rollout, at: SourceObject, event: dict[str, Any]) -> None:
 
 
 def _bill(rollout: Rollout, usage: dict[str, Any], info: dict[str, Any], *, is_exported: bool) -> None:
-    """Add the usage of its request, and an id for billing, to the last answer.
+    """Add to the last answer the usage of its request, and an id for billing.
 
     A fork and a sub-agent begin with a copy of their parent's history, including `token_count`, with new times and
     without ids. So the id is a hash of the answer's content, its usage and its family: the copy gets the same id and is
-    billed once. An answer that was exported from here gets no new id: it is billed under the id it has here.
+    billed once. An answer that was exported from here gets no new id: it is billed under the id of the exported
+    message.
     """
     for held in reversed(rollout.live[-NEAR:]):
         if held.role == "assistant":
@@ -228,7 +232,7 @@ def _bill(rollout: Rollout, usage: dict[str, Any], info: dict[str, Any], *, is_e
 
 
 def _person_said(rollout: Rollout, given: str) -> None:
-    """Note the text of an event that says what a person wrote."""
+    """Note a text that a person wrote, according to an event."""
     said = given.strip()
     rollout.tells_people = True
     rollout.said.add(hash(said))
@@ -236,7 +240,7 @@ def _person_said(rollout: Rollout, given: str) -> None:
 
 
 def _mark_person(rollout: Rollout, said: str) -> None:
-    """Mark the last item with this text as a person's. Images and context may be around the text."""
+    """Mark the last item with this text as a message of a person. Images and context may be around the text."""
     for held in reversed(rollout.live[-_MOST_LOOKED_AT:]):
         if held.role != "user":
             continue
@@ -252,14 +256,14 @@ _MOST_LOOKED_AT = 8  # events before the one that says what a person wrote
 
 
 def _contains_words(text: str, said: str) -> bool:
-    """Return whether an item's text is what a person said, or begins or ends as that does."""
+    """Return whether an item's text is what a person said, or begins or ends with it."""
     if text == said:
         return True
     return bool(said) and (text.startswith(said[:_END_CHARS]) or text.endswith(said[-_END_CHARS:]))
 
 
 def _roll_back(rollout: Rollout, line: int, turns: int) -> None:
-    """Take the last turns out of the history; they become an abandoned branch."""
+    """Remove the last turns from the history. The removed turns become an abandoned branch."""
     rollout.end_answer()
     turn_starts = [position for position, held in enumerate(rollout.live) if held.is_person(rollout)]
     if not turn_starts or turns <= 0:
@@ -366,7 +370,7 @@ def _read_rollout(
 
 
 def _take_base(rollout: Rollout, base: HistoryBase, path: str, line: int) -> None:
-    """Read the history that a fork does not repeat: the beginning of the rollout that it was made from."""
+    """Read the history that a fork does not repeat: the beginning of the rollout from which the fork was made."""
     account, family, model = rollout.account, rollout.family, rollout.model
     found = rollout_of_thread(path, base.thread)
     if not found or found in rollout.base_files:
@@ -384,7 +388,7 @@ def _take_base(rollout: Rollout, base: HistoryBase, path: str, line: int) -> Non
 
 
 def _take_with_base(rollout: Rollout, at: SourceObject, path: str) -> None:
-    """Add a line, and the history in another rollout that it refers to."""
+    """Add a line, and first the history in another rollout to which the line refers."""
     take(rollout, at)
     base = rollout.base
     if base is not None:

@@ -37,7 +37,7 @@ _USAGE = ("input_tokens", "cached_input_tokens", "output_tokens")
 
 @dataclass(slots=True)
 class _Thread:
-    """The state of a thread while it is read."""
+    """The state of reading one thread."""
 
     account: Account
     thread_id: str = ""
@@ -178,7 +178,7 @@ def _mcp_content(given: dict[str, Any]) -> Any:
 
 
 def _end_turn(thread: _Thread) -> None:
-    """Add what has begun and not ended: calls without a result, and reasoning without an answer."""
+    """End a turn: add calls without a result, and reasoning without an answer."""
     for at in thread.running.values():
         _call(thread, at)
     thread.running.clear()

@@ -32,7 +32,7 @@ _READ_ONLY = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLO
 
 
 class RolloutName(NamedTuple):
-    """A rollout: its file, its thread's id, and the id of the thread that started it (empty if none did)."""
+    """A rollout: its file, its thread's id, and the id of the thread that started it ("" if no thread did)."""
 
     path: str
     thread: str

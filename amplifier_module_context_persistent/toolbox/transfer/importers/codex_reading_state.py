@@ -44,17 +44,17 @@ class Answer:
     model: str
     lines: list[AnswerLine] = field(default_factory=list)
     exported_id: str = ""
-    """The id of the message that the answer was exported from; empty if it was not exported from here."""
+    """The id of the message from which this package exported the answer; "" for any other answer."""
     reasoning: str = ""
     """The text of the answer's reasoning items."""
 
 
 @dataclass(slots=True)
 class HeldEvent:
-    """An event of a rollout, and the facts about it that are needed when the event itself is put aside."""
+    """An event of a rollout, with the facts that are needed after the event was moved to a temporary file."""
 
     event: Event | None
-    """The event; None if it is put aside."""
+    """The event; None after it was moved to a temporary file."""
     place: int | None = None
     role: str = ""
     """The role of the message; empty if the event is not a message."""
@@ -68,7 +68,7 @@ class HeldEvent:
     def is_person(self, rollout: Rollout) -> bool:
         """Return whether a person wrote the message.
 
-        An event says so or, if the file has no such events, the message does not begin like context.
+        An event says so. If the file has no such events, the message is a person's if it does not begin like context.
         """
         if self.role != "user":
             return False
@@ -109,23 +109,24 @@ class Rollout:
     """The hashes of texts that a person wrote, according to events."""
     tells_people: bool = False
     family: str = ""
-    """The id of the thread that this thread was forked or started from, as far as the file says; else its own."""
+    """The id of the thread that this thread was forked or started from, if the file names it; else the id of this
+    thread."""
     last_context: dict[str, Any] = field(default_factory=dict)
     started: str = ""
     find_children: Callable[[str], list[RolloutName]] = lambda _: []
     """Returns the rollouts of a thread's sub-agents."""
     children: dict[str, str] = field(default_factory=dict)
-    """The id of the call whose result names a sub-agent, by the sub-agent's thread; empty until it is found."""
+    """The id of the call whose result names a sub-agent, by the sub-agent's thread; "" until the call is found."""
     exported: ExportedPart = field(default_factory=ExportedPart)
     base: HistoryBase | None = None
-    """The history in another rollout that a `session_meta` refers to, until it is read; else None."""
+    """The history in another rollout to which a `session_meta` refers; None if there is none, or after it was read."""
     base_files: set[str] = field(default_factory=set)
-    """The rollouts that were read, by path: the file itself, and those that it refers to."""
+    """The paths of the rollouts that were read: the file itself, and the files to which it refers."""
     lines_before: int = 0
     """The number of lines that were read from other rollouts."""
 
     def line_id(self, number: int) -> str:
-        """Return an id for the message of a line without an id. It is the same in a fork and in its origin."""
+        """Return an id for the message of a line without an id. A fork and its origin give the line the same id."""
         return f"codex-{number + self.lines_before}"
 
     def put(self, event: Event) -> None:
@@ -181,7 +182,7 @@ class Rollout:
             yield event
 
     def answering(self) -> Answer:
-        """Return the current answer; begin one if there is none."""
+        """Return the current answer. Begin an answer if there is none."""
         self.answer = self.answer or Answer(self.model)
         return self.answer
 
@@ -220,7 +221,7 @@ class Rollout:
 
 
 def _add_reasoning(blocks: list[Message], block: Message) -> None:
-    """Add a block. A reasoning text and an encrypted state that follow each other are joined to one block."""
+    """Add a block. A reasoning text and an encrypted state that are adjacent become one block."""
     if blocks and _belong_together(blocks[-1], block):
         last = blocks[-1]
         blocks[-1] = {**last, **block, "thinking": last["thinking"] or block["thinking"]}

@@ -81,7 +81,7 @@ def read(source: Source, account: Account) -> Iterator[Event]:
 
 
 def _read_file(source: Source, account: Account) -> _CopilotFile:
-    """Read all lines, and put aside those that are part of the conversation.
+    """Read all lines, and store the lines of the conversation in a temporary file.
 
     A file that was joined from copies has events twice, with the same id, time and type.
     """
@@ -112,11 +112,11 @@ def _read_file(source: Source, account: Account) -> _CopilotFile:
 
 
 class _Report(NamedTuple):
-    """The usage for an answer, in place of the output tokens that the answer reports itself."""
+    """The usage for an answer, in place of the output tokens in the answer itself."""
 
     model: str = ""
     usage: dict[str, Any] | None = None
-    """The usage of all requests of a run to this model; None if it is given to another answer."""
+    """The usage of all requests of a run to this model; None if another answer has the usage."""
 
 
 @dataclass(slots=True)
@@ -151,7 +151,7 @@ class _Usage:
     def _answer_of(self, model: str) -> int | None:
         """Return the line of the last answer of a model that has no usage yet, or None.
 
-        If the model has no such answer, use the last one that names no model.
+        If the model has no such answer, return the line of the last answer that names no model.
         """
         without_model = None
         for line, model_in_use, named_model in reversed(self._answers):
@@ -204,7 +204,7 @@ class _Talk:
         self.places.append(place)
 
     def rewind(self, line: int, event_id: str) -> None:
-        """Remove an event and all later ones. Does nothing if there is no such event."""
+        """Remove an event and all later ones. Do nothing if there is no such event."""
         if event_id not in self.ids:
             return
         at = self.ids.index(event_id)
@@ -245,14 +245,14 @@ def _event(number: int, entry: dict[str, Any], data: dict[str, Any], model: str,
 
 
 def _output(data: dict[str, Any]) -> Any:
-    """Return the output of a tool or, if it has none, its error message."""
+    """Return the output of a tool. If the tool has no output, return its error message."""
     given = mapping(data.get("result"))
     output = given.get("content") if given else data.get("result")
     return mapping(data.get("error")).get("message", "") if output is None else output
 
 
 def _answer(data: dict[str, Any], message_id: str, told: Message) -> Message | None:
-    """Return an answer with its thinking, its text and its calls, or None if it has none of them."""
+    """Return an answer with its thinking, its text and its calls, or None for an answer without any of these."""
     blocks = list[Message]()
     thought, said = text(data.get("reasoningText")), text(data.get("content"))
     if thought:

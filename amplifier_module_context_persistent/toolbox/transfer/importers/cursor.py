@@ -20,7 +20,7 @@ from .source_file import Source, objects_of
 
 
 def is_entry(entry: dict[str, Any]) -> bool:
-    """Return whether an object is a line of such a transcript."""
+    """Return whether an object is a line of a Cursor transcript."""
     message = entry.get("message")
     return entry.get("role") in ("user", "assistant") and isinstance(message, dict) and "content" not in entry
 

@@ -25,14 +25,14 @@ class SessionStart:
     name: str = ""
     facts: dict[str, Any] = field(default_factory=dict)
     source_id: str = ""
-    """The session's id in the source; empty if it has none."""
+    """The session's id in the source; "" if the source gives none."""
     parent_source_id: str = ""
     """The id of the parent session in the source, for a sub-agent that is imported without its parent; else empty."""
     forked_from: str = ""
     """The id of the last message that a branch has in common with its session, or that a session copied from the one
     that it continues; else empty."""
     exported_from: str = ""
-    """The id of the session that the file was exported from; empty if it was not exported by this package."""
+    """The id of the session that this package exported to the file; "" for any other file."""
     exported_lines: int = 0
     """The number of the last line that the export wrote; an agent added the later lines."""
     origin_logs: tuple[str, ...] = ()
@@ -67,13 +67,14 @@ class CompactionEvent:
     keep_runs: Sequence[tuple[str, str]] = ()
     """The ids of the first and the last message of each run of kept messages."""
     keep_from: str = ""
-    """The id of a message; this message and all messages after it were kept. Empty if none is named in this way."""
+    """The id of a message; this message and all messages after it were kept. "" if the source does not name the kept
+    messages in this way."""
     tokens_before: Any = None
     """The tokens before the compaction, as given by the source; ignored if it is not a number."""
 
 
 class ClearMark(NamedTuple):
-    """A person cleared the history: earlier messages are hidden, and the model sees only later ones."""
+    """A clear of the history by a person: earlier messages are hidden, and the model sees only later messages."""
 
     line: int
     time: Any = None

@@ -47,7 +47,7 @@ def named(entry: Mapping[str, Any], **names: str) -> dict[str, Any]:
 def session_name(value: str) -> str:
     """Return a text as a part of a session's id.
 
-    It keeps only letters, digits, dots and hyphens, because `_` marks sub-sessions.
+    Only letters, digits, dots and hyphens stay, because `_` marks sub-sessions.
     """
     return _NOT_IN_IDS.sub("-", value).strip("-.")[:_MOST_ID_CHARS]
 

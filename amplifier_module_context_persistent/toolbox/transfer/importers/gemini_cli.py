@@ -57,7 +57,7 @@ class _Chat:
     """The line of each rewind, the events before it, and the removed events."""
 
     def put(self, key: str, line: int, events: _Events) -> None:
-        """Store the events of an entry, in place of earlier ones with the same key."""
+        """Store the events of an entry, in place of events that were stored under the same key."""
         self.live[key] = _Said(line, list(map(self.waiting.put, events)))
 
     def rewind(self, line: int, to: Any) -> None:
@@ -70,7 +70,7 @@ class _Chat:
 
 
 def score(sample: Sample) -> int:
-    """Return how well a file fits this format: 1000 for its document, else the number of entries in this format."""
+    """Return how well a file fits this format: 1000 for a document of Gemini CLI, else the number of its lines."""
     document = mapping(sample.document)
     if "projectHash" in document and isinstance(document.get("messages"), list):
         return 1_000
@@ -78,7 +78,11 @@ def score(sample: Sample) -> int:
 
 
 def read(source: Source, account: Account) -> Iterator[Event]:
-    """Yield the session, and the messages that rewinds removed as branches."""
+    """Yield the session, and as branches the messages that rewinds removed.
+
+    Raises:
+        ImportRefusedError: the file has no message.
+    """
     chat = _Chat(WaitingEvents(source.aside))
     _take_all(chat, source, account)
     if not chat.live and not chat.rewound:
@@ -121,7 +125,11 @@ def _note_facts(chat: _Chat, given: dict[str, Any]) -> None:
 
 
 def _take(chat: _Chat, line: int, entry: dict[str, Any], account: Account, *, is_whole: bool = False) -> None:
-    """Add an entry. In lines, a later message with the same id replaces it; in a document (`is_whole`) it is lost."""
+    """Add an entry.
+
+    In lines, a later entry with the same id replaces the earlier one. In a document (`is_whole`), the later entry is
+    lost.
+    """
     kind, entry_id = text(entry.get("type")), text(entry.get("id"))
     earlier = chat.live.get(entry_id) if kind in _TALK else None
     if "$rewindTo" in entry:
@@ -151,7 +159,7 @@ def _take(chat: _Chat, line: int, entry: dict[str, Any], account: Account, *, is
 
 
 def _take_changes(chat: _Chat, line: int, changes: dict[str, Any]) -> None:
-    """Note changed facts of a chat, and add the messages that it does not have yet."""
+    """Note changed facts of a chat, and add messages that the chat lacks so far."""
     _note_facts(chat, changes)
     for number, message in enumerate(items(changes.get("messages"))):
         if isinstance(message, dict) and text(message.get("id")) not in chat.live:
@@ -225,7 +233,7 @@ class _ToolCall(NamedTuple):
 
 
 def _tool_calls(entry: dict[str, Any], message_id: str) -> list[_ToolCall]:
-    """Return the calls of an answer. Calls without an id get one."""
+    """Return the calls of an answer. A call without an id gets an id."""
     given_calls = [one for one in items(entry.get("toolCalls")) if isinstance(one, dict)]
     tool_calls = []
     for number, given in enumerate(given_calls, 1):
@@ -253,7 +261,7 @@ def _blocks(content: Any) -> list[Message]:
 
 
 def _block(part: Message) -> Message:
-    """Return a part as a block, without the fields that are only needed to write it in Google's form again."""
+    """Return a part as a block, without fields that are only needed to write the part in Google's form again."""
     block = gemini.read_part(gemini.parts_in([part])[0])
     if block["type"] == "text":
         return text_block(text(block.get("text")))

@@ -32,7 +32,7 @@ def score(sample: Sample) -> int:
 
 
 def _contents(document: Any) -> list[Any] | None:
-    """Return the contents of a document, or None if it has no list of contents."""
+    """Return the contents of a document, or None for a document without such a list."""
     if isinstance(document, list):
         return document
     given = mapping(document)

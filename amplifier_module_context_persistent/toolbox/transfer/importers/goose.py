@@ -88,7 +88,7 @@ def _is_own(entry: dict[str, Any]) -> bool:
 
 
 def read(source: Source, account: Account) -> Iterator[Event]:
-    """Yield the events of the session in an export of Goose, or in an older `.jsonl` file of it."""
+    """Yield the events of the session in an export of Goose, or in a `.jsonl` file of an older Goose."""
     document = mapping(source.sample.document)
     talk = _Conversation({})
     start = SessionStart("session", "", talk.facts)
@@ -152,7 +152,7 @@ def _take(talk: _Conversation, at: SourceObject, account: Account) -> None:
 def _is_summary(talk: _Conversation, visible: dict[str, Any]) -> bool:
     """Return whether a message is the summary of a compaction.
 
-    This is the first message that only the agent sees, after messages that are hidden from the agent.
+    The summary is the first message that only the agent sees, after messages that are hidden from the agent.
     """
     is_agents = visible.get("userVisible") is False and visible.get("agentVisible") is not False
     return talk.hidden_from_agent and is_agents
@@ -167,7 +167,7 @@ def _notes(content: list[Any]) -> list[dict[str, Any]]:
 def _messages(talk: _Conversation, message: dict[str, Any], message_id: str) -> Iterator[Message]:
     """Yield the results in a message, then a message with its other content and its calls.
 
-    The first of them gets the message's id, the others ids with numbers.
+    The first message gets the given id, the others get ids with numbers.
     """
     given = blocks_of(message["content"])
     time = message.get("created")

@@ -75,7 +75,7 @@ def parse_json(content: bytes) -> Any:
 def _object_in(text: str) -> dict[str, Any] | None:
     """Return the object in a long line, or None if the line is not one JSON object.
 
-    It is parsed with the standard library, which needs a third less memory for a long line than `orjson`.
+    The standard library parses the line, because it needs a third less memory for a long line than `orjson`.
     """
     try:
         value = json.loads(text)
@@ -144,7 +144,7 @@ def _parsed(number: int, offset: int, content: bytes) -> Line:
 
 
 class _LineReader:
-    """Reads the lines of a file one after the other, and can look at the next lines before they are read."""
+    """Reads the lines of a file one after the other, and can also look at the next lines in advance."""
 
     def __init__(self, file: io.BufferedReader) -> None:
         self._file = file
@@ -153,11 +153,11 @@ class _LineReader:
         self.number = 0
         """The number of the line that was read last, from 1."""
         self.start = 0
-        """The offset of this line in bytes."""
+        """The offset of the current line, in bytes."""
         self.skipped_bytes = 0
-        """The size of this line in bytes if it is too long to be read, else 0."""
+        """The size of the current line in bytes if the line is too long to be read, else 0."""
         self.left_out: tuple[int, ...] = ()
-        """The size in bytes of each text that was left out of this line."""
+        """The size in bytes of each text that was left out of the current line."""
 
     def next_line(self) -> bytes | None:
         """Read the next line and return it, or None at the end of the file."""
@@ -172,7 +172,10 @@ class _LineReader:
         return content
 
     def _shortened(self, content: bytes) -> bytes:
-        """Read a long line to its end and return it shortened. If it cannot be shortened, return its first byte."""
+        """Read a long line to its end, and return the shortened line.
+
+        If the line cannot be shortened, return its first byte.
+        """
         line, begin = LongLine(MOST_LINE_BYTES), content[:1]
         while content:
             line.feed(content)
@@ -187,7 +190,7 @@ class _LineReader:
         return line.finish()
 
     def look_ahead(self, most_lines: int, most_bytes: int) -> Iterator[bytes]:
-        """Yield the next lines without reading past them: `next_line` returns them again."""
+        """Yield the next lines in advance: `next_line` returns these lines again."""
         seen = 0
         for position in range(most_lines):
             if position == len(self._ahead):
@@ -202,7 +205,7 @@ class _LineReader:
 
 
 def _mended(line: Line, content: bytes, file: _LineReader) -> Iterator[Line]:
-    """Yield the records in a line that is not one JSON value, and its lost parts.
+    """Yield the records and the lost parts of a line that is not one JSON value.
 
     A record may continue in the next lines.
     """
@@ -234,8 +237,8 @@ def _mended(line: Line, content: bytes, file: _LineReader) -> Iterator[Line]:
 def _continued(text: str, file: _LineReader) -> tuple[Piece, int] | None:
     """Return a record that begins with a line and continues in the next lines, and the number of these lines.
 
-    Returns None if there is no such record. Some programs do not escape line breaks inside a text. A JSON document with
-    line breaks between its values is not such a record.
+    Return None if there is no such record. Some programs do not escape line breaks inside a text. A JSON document with
+    line breaks between its values is another case.
     """
     if not text.lstrip().startswith("{"):
         return None

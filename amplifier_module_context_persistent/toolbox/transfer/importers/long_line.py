@@ -12,12 +12,12 @@ import re
 from ..too_large_value import left_out_text
 
 _LEAST_BYTES = 1 << 20
-"""The least size of a text that is left out. A line that is too long without such texts is given up."""
+"""The least size of a text that is left out. If a line is too long and has no such text, it is lost."""
 _QUOTE_OR_ESCAPE = re.compile(rb'["\\]')
 
 
 class LongLine:
-    """Shortens a line while it is read.
+    """Shortens a long line while the line is read.
 
     Args:
         most_bytes: the most bytes of the line that are kept.

@@ -21,7 +21,7 @@ _BEGIN = re.compile(r"[ \t\r\n]*\[")
 _WORD = re.compile(r"[\w.+\\-]*")
 _OPEN_TEXT = "Unterminated string"
 _NEAR_END = 32
-"""An error within this many characters of the end of a block may only mean that a name or a number is cut there."""
+"""An error this near the end of a block (in characters) may only mean that a name or a number is cut there."""
 _DECODER = json.JSONDecoder()
 
 
@@ -30,7 +30,7 @@ class LongListError(ValueError):
 
 
 def entries_in(file: BinaryIO, begin: int, most_chars: int) -> Iterator[Any]:
-    """Yield the entries of a list, one after the other.
+    """Yield the entries of a JSON list in a file, one after the other, without reading the whole list.
 
     Args:
         file: the file; it is read from its beginning on.
@@ -58,7 +58,7 @@ def entries_in(file: BinaryIO, begin: int, most_chars: int) -> Iterator[Any]:
 
 
 class _Reader:
-    """The part of the file that was read, and a position in it."""
+    """A part of the file, in memory, and a position in it."""
 
     def __init__(self, file: BinaryIO, most_chars: int) -> None:
         self._file, self._most_chars = file, most_chars

@@ -47,7 +47,7 @@ _PARAMETERS = (
 
 
 def document_messages(document: Any) -> list[Any] | None:
-    """Return the messages or items of a document, input before output, or None if it has no list of them."""
+    """Return the messages or items of a document, input before output, or None if it has neither."""
     if isinstance(document, list):
         return document
     body = mapping(document)
@@ -115,7 +115,7 @@ def score(sample: Sample) -> int:
 def _is_message_or_item(message: dict[str, Any]) -> bool:
     """Return whether an object has the shape of a message or an item.
 
-    The type `message` is not enough, because other programs use it too.
+    The type `message` is not enough, because other programs use this type too.
     """
     if text(message.get("role")) in ROLES:
         return True
@@ -154,14 +154,14 @@ def _is_part(item: dict[str, Any]) -> bool:
 
 
 def _is_own_export(message: dict[str, Any]) -> bool:
-    """Return whether a message was written by this package's own export."""
+    """Return whether a message is from a file that this package exported."""
     return bool(mapping(message.get("metadata")).get("message_id"))
 
 
 def _answer_of_items(
     run: Iterable[SourceObject], account: Account, model: str, usage: dict[str, Any]
 ) -> Iterator[Event]:
-    """Yield one message that is made from successive items; nothing if they have no content."""
+    """Yield one message that is made from successive items. Yield nothing if the items have no content."""
     blocks: list[Message] = []
     calls: list[Message] = []
     first = 0
@@ -203,7 +203,7 @@ def _event(at: SourceObject, account: Account, model: str, open_function: str) -
 
 
 def _message(at: SourceObject, model: str, open_function: str) -> Message | None:
-    """Return a message of any role, or None if it has no content.
+    """Return a message of any role, or None for a message without content.
 
     Args:
         at: the message and its number.
@@ -232,7 +232,7 @@ def _message(at: SourceObject, model: str, open_function: str) -> Message | None
 
 
 def _answer(message: Message, message_id: str, time: Any, given: dict[str, Any], model: str) -> Message | None:
-    """Return an answer, or None if it has neither content nor calls.
+    """Return an answer, or None for an answer with neither content nor calls.
 
     Args:
         message: the message in the file.

@@ -105,7 +105,7 @@ def _answer(number: int, told: dict[str, Any], parts: list[dict[str, Any]]) -> I
 
 
 def _steps(parts: list[dict[str, Any]]) -> list[list[dict[str, Any]]]:
-    """Divide the parts of an answer into steps: each ends with its calls. There is at least one."""
+    """Divide the parts of an answer into steps, at least one. Each step ends with its calls."""
     steps: list[list[dict[str, Any]]] = [[]]
     for part in parts:
         has_calls = any(one["type"] == "tool" for one in steps[-1])
@@ -164,7 +164,7 @@ def _step(number: int, step_id: str, step: list[dict[str, Any]], facts: dict[str
 
 
 def _signature(part: dict[str, Any]) -> str | None:
-    """Return the signature of reasoning, from the first provider in its metadata, or None if it has none."""
+    """Return the signature of reasoning, from the first provider in its metadata, or None without a signature."""
     for of_provider in mapping(part.get("metadata")).values():
         return text(mapping(of_provider).get("signature")) or None
     return None

@@ -164,7 +164,7 @@ def _facts_of(header: dict[str, Any]) -> dict[str, Any]:
 
 
 def _kind_and_event(file: _PiFile, account: Account, line: int, entry: dict[str, Any]) -> tuple[str, Event | None]:
-    """Return the kind of an entry, and its event.
+    """Return the kind of an entry, and its event (None for an entry without one).
 
     The kind is `lost` if the entry cannot be read, and `empty` for a message without content.
     """
@@ -213,7 +213,7 @@ def _content(content: Any) -> Any:
 
 
 def _message(message: dict[str, Any], message_id: str, entry: dict[str, Any]) -> Message | None:
-    """Return a message of any role, or None if it has no content."""
+    """Return a message of any role, or None for a message without content."""
     role, given = message.get("role"), message.get("content")
     time = entry.get("timestamp")
     if "timestamp" in message and not iso_time(time):
@@ -238,7 +238,7 @@ def _message(message: dict[str, Any], message_id: str, entry: dict[str, Any]) ->
 
 
 def _answer(message: dict[str, Any], message_id: str, time: Any) -> Message | None:
-    """Return an answer, or None if it has neither content nor calls."""
+    """Return an answer, or None for an answer with neither content nor calls."""
     blocks: list[Message] = []
     calls: list[Message] = []
     for block in blocks_of(message.get("content")):

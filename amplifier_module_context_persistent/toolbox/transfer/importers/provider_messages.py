@@ -24,7 +24,7 @@ _ID_KEYS = ("id", "tool_use_id", "tool_call_id", "call_id")
 
 
 Parts = tuple[list[Message], list[Message]]
-"""The content blocks of a message, and what else is among its blocks: an answer's calls, or a user's results."""
+"""The content blocks of a message, and the other parts among its blocks: an answer's calls, or a user's results."""
 
 
 def answer_parts(content: Any) -> Parts:
@@ -47,7 +47,7 @@ def _named_calls(blocks: list[Message]) -> Parts:
 
 
 def _read(read_parts: Callable[[list[Message]], Parts], blocks: list[Message]) -> Parts:
-    """Read the blocks of a message. If the form refuses them, read each block by itself."""
+    """Read the blocks of a message. If the form refuses the blocks together, read each block alone."""
     try:
         return read_parts(blocks)
     except RecordError:

@@ -36,23 +36,23 @@ from .fields import text
 from .source_file import ImportRefusedError, Sample, Source
 
 Score = Callable[[Sample], int]
-"""Returns how well a file fits a format: the number of sample entries that are surely in it, 1000 for a document, 0 if
-none."""
+"""A function that returns how well a file fits a format: the number of sample entries that are surely in the format,
+1000 for a document in it, 0 for a file in another format."""
 
 
 class Importer(NamedTuple):
-    """A format, and the functions that recognise and read it."""
+    """A format of session files, and the functions that recognise and read it."""
 
     name: str
     """The name in `--format` and in the log's header."""
     title: str
     """The name in a report."""
     read: Callable[[Source, Account], Iterator[Event]]
-    """Yields the sessions of a file, and notes each line in the account; raises `ImportRefusedError` if the file cannot
-    be read as this format at all."""
+    """A function that yields the sessions of a file, and notes each line in the account. It raises `ImportRefusedError`
+    if the file is not in this format at all."""
     score: Score
     marks: frozenset[str] = frozenset()
-    """Keys that only this format has: a line with one of them is never another format's."""
+    """Keys that only this format has. A line with such a key is never in another format."""
 
 
 def _lines(is_entry: Callable[[dict[str, Any]], bool]) -> Score:
@@ -61,7 +61,7 @@ def _lines(is_entry: Callable[[dict[str, Any]], bool]) -> Score:
 
 
 def _whole(is_document: Callable[[Any], bool]) -> Score:
-    """Return the score function of a format that is one JSON document."""
+    """Return the score function for a format whose files are single JSON documents."""
     return lambda sample: 1_000 * is_document(sample.document)
 
 
@@ -164,7 +164,7 @@ class _NotRead(NamedTuple):
 
     name: str
     instead: str
-    """The advice for a person what to do instead."""
+    """Advice for a person who wants to import such a file."""
     is_own: Callable[[dict[str, Any]], bool]
 
 
@@ -193,7 +193,10 @@ def not_read(sample: Sample) -> str:
 
 
 def _first_object(sample: Sample) -> dict[str, Any]:
-    """Return the first object of a file: of its lines or its list, or the document itself. Empty if there is none."""
+    """Return the first object of a file: of its lines or its list, or the document itself.
+
+    Return {} if there is none.
+    """
     if sample.entries:
         return sample.entries[0]
     document = sample.document
@@ -205,9 +208,10 @@ def _objects(listed: Any) -> Iterator[dict[str, Any]]:
 
 
 def format_check(importer: Importer) -> Callable[[int, dict[str, Any]], None]:
-    """Return a function that refuses a line in another format than the importer's.
+    """Return a function that refuses a line in another format than the importer's, so that no two sessions are merged.
 
-    So two sessions in one file are not merged.
+    Raises:
+        ImportRefusedError: raised by the returned function.
     """
     marks = importer.marks
     if not marks:

@@ -54,7 +54,7 @@ class ImportRefusedError(ContextPersistentError, ValueError):
 
 
 class TwoSessionsError(ImportRefusedError):
-    """The file contains a second session after the one that it begins with."""
+    """Raised if a file contains a second session after the one at its beginning."""
 
     def __init__(self, line: int, first: str, other: str) -> None:
         super().__init__(
@@ -101,16 +101,17 @@ class Source:
         is_piped = os.fspath(path) == STANDARD_INPUT
         self.path = STANDARD_INPUT if is_piped else os.path.realpath(path)
         self.plain_path = self.path
-        """The path of a file with the decrypted and decompressed bytes; it exists only while the source is open."""
+        """The path of a file with the decrypted and decompressed bytes. The file exists only while the source is open.
+        """
         self.check: Callable[[int, dict[str, Any]], None] = lambda _number, _entry: None
         """Called with the number and the object of each line; raises if the object is in another format."""
         self._files = files or FileSystem()
         self._copies: PrivateDirectory | None = None
-        """The directory of the decrypted and decompressed file; None if it is not needed."""
+        """The directory of the decrypted and decompressed file; None if the source is plain."""
         self._first_error = ""
-        """The error of the first line that is not blank, if it is not a whole JSON value."""
+        """The error of the first line that is not blank, if the line is not a whole JSON value; else ""."""
         self._no_document = ""
-        """The reason why the file is not a JSON document, or cannot be read as one."""
+        """The reason why the file is not a JSON document, or cannot be read as a document; else ""."""
         self._list_begin = 0
         """The number of bytes before a list that is too long to be parsed at once."""
         self.unit = "line"
@@ -123,7 +124,7 @@ class Source:
         self._is_all_seen = False
         """Whether the first lines, read for the sample, are all lines of the file."""
         self._codec = ""
-        """The encoding of the file if it is not UTF-8."""
+        """The encoding of the file; "" for UTF-8."""
         self._fd = -1
         try:
             self._fd = self._spool(sys.stdin.buffer, MOST_UNPACKED_BYTES) if is_piped else self._open()
@@ -157,7 +158,7 @@ class Source:
             self._continue_with(self._spool(self._reader(), MOST_UNPACKED_BYTES, self._codec))
 
     def _continue_with(self, fd: int) -> None:
-        """Close the open file and use another one from now on."""
+        """Close the open file, and use another file from now on."""
         before, self._fd = self._fd, fd
         self._files.close(before)
 
@@ -168,9 +169,12 @@ class Source:
         return opened[0]
 
     def _spool(self, packed: BinaryIO | io.BufferedIOBase, most_bytes: int, codec: str = "") -> int:
-        """Copy a stream to a temporary file, set `plain_path` to it, and return a descriptor of it.
+        """Copy a stream to a temporary file, set `plain_path` to its path, and return its descriptor.
 
         With a codec, the text is converted to UTF-8.
+
+        Raises:
+            ImportRefusedError: the content has more than `most_bytes` bytes.
         """
         with self._new_plain_file() as plain:
             pieces = _blocks_of(packed)
@@ -183,7 +187,11 @@ class Source:
         return self._files.open_readonly(self.plain_path)
 
     def _unseal(self, identity: str | None) -> int:
-        """Decrypt the file to a temporary file, set `plain_path` to it, and return a descriptor of it."""
+        """Decrypt the file into a temporary file, set `plain_path` to its path, and return its descriptor.
+
+        Raises:
+            SealError: no key is given, or the key does not open the file.
+        """
         if identity is None:
             raise SealError("it is sealed; --identity FILE names the private key that opens it")
         with self._new_plain_file() as plain:
@@ -280,7 +288,7 @@ class Source:
         return Sample(entries)
 
     def _only_value(self, said: Sequence[Line]) -> Any:
-        """Return the only JSON value of a file, or None if it has several.
+        """Return the only JSON value of a file, or None if the file has several.
 
         The value may be on one line, or a document with other text around it.
         """
@@ -328,7 +336,7 @@ class Source:
         self.passed_over = self.passed_over._replace(after="")  # lines are accounted for one by one
 
     def read_list_as_lines(self) -> bool:
-        """Use the objects of a document's list as the lines of this file, and return whether there are any."""
+        """Use the objects in a document's list as the lines of this file. Return whether there are any objects."""
         listed = list(self.sample.long_list) or self.sample.document
         if not isinstance(listed, list):
             return False
@@ -446,7 +454,7 @@ _UNPACKERS: dict[bytes, Callable[[io.BufferedReader], io.BufferedIOBase]] = {
 
 
 class Sample(NamedTuple):
-    """The beginning of a file: its first objects if it is JSON Lines, or its value if it is one JSON document."""
+    """The beginning of a file: the first objects of JSON Lines, or the value of a JSON document."""
 
     entries: tuple[dict[str, Any], ...]
     document: Any = None
@@ -457,7 +465,7 @@ class Sample(NamedTuple):
 def entries_of(listed: Iterable[Any], account: Account) -> Iterator[SourceObject]:
     """Yield each entry of a document's list that is a JSON object.
 
-    The caller must note it; other entries are noted as lost.
+    The caller must note the object in the account. Other entries are noted as lost here.
     """
     account.unit = "entry"
     for entry in listed:
@@ -469,10 +477,10 @@ def entries_of(listed: Iterable[Any], account: Account) -> Iterator[SourceObject
 
 
 def objects_of(source: Source, account: Account, end_offset: int | None = None) -> Iterator[SourceObject]:
-    """Yield the JSON object of each line. The caller must note it.
+    """Yield the JSON object of each line. The caller must note the object in the account.
 
-    Blank lines are noted here, and lines without an object are noted as lost. A line with two records counts as two.
-    Lines from `end_offset` on are not read.
+    Blank lines are noted here, and lines without an object are noted as lost. A line with two records counts as two
+    lines. Lines from `end_offset` on are not read.
     """
     account.unit = source.unit
     source.release_sample()

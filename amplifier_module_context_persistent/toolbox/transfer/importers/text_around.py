@@ -24,7 +24,7 @@ _DECODER = json.JSONDecoder()
 
 
 class DocumentInText(NamedTuple):
-    """A document, and the readable text before and after it."""
+    """A JSON document in a text, and the readable text before and after the document."""
 
     value: Any
     before: str = ""

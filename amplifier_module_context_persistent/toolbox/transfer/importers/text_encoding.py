@@ -27,9 +27,9 @@ WRITE_AGAIN = (
 
 
 def wide_codec(first: bytes) -> str:
-    """Return the codec of a file with these first bytes if it is UTF-16 or UTF-32, else "".
+    """Return the codec of a file with these first bytes, if the file is UTF-16 or UTF-32; else "".
 
-    Without a byte order mark, it is UTF-16 if the first two characters are ASCII.
+    Without a byte order mark, a file is UTF-16 if its first two characters are ASCII.
     """
     for mark, codec in _BYTE_ORDER_MARKS:
         if first.startswith(mark):
@@ -54,7 +54,7 @@ def as_utf8(pieces: Iterable[bytes], codec: str) -> Iterator[bytes]:
 
 
 def not_utf8(first: bytes) -> str:
-    """Return why the first bytes of a file are not UTF-8 text and how to convert it, or "" if they are UTF-8.
+    """Return why the first bytes of a file are not UTF-8 text and how to convert it, or "" for UTF-8.
 
     Args:
         first: the first bytes; they may end within a character.

@@ -8,7 +8,7 @@ from ..spool import SpooledValues
 from .events import Event, KeptEntry, MessageRead
 
 NO_PLACE = -1
-"""The place that stands for no event."""
+"""The place of an event that is not stored."""
 _MESSAGE_FIELDS = len(MessageRead._fields)
 
 
