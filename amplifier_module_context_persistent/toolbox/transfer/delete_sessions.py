@@ -52,29 +52,30 @@ class Deletion:
     host_files: list[str] = field(default_factory=list)
     """The paths of the host's files beside the log."""
     parent: str = ""
-    """The id of the parent session if this is a sub-agent's session; else empty."""
+    """The id of the parent session, for a sub-agent's session; else ""."""
     refused: str = ""
-    """The reason why the session must not be deleted; empty if it may be."""
+    """The reason why the session must not be deleted; "" if it may be deleted."""
     finishes: bool = False
     """Whether an earlier deletion of the session was interrupted."""
     shared: list[str] = field(default_factory=list)
-    """The paths of checkpoints that several hosts share and that hold all messages; they are not deleted."""
+    """The paths of checkpoints that several hosts share and that have all messages. Checkpoints are not deleted."""
     handed_over: list[str] = field(default_factory=list)
     """The paths of other agents' sessions that were forked from it; they are not deleted."""
     linked: list[str] = field(default_factory=list)
     """The paths of files that have other names too (hard links): their content stays on the disk."""
     doubtful: list[str] = field(default_factory=list)
-    """Partly written files beside the log that may be another program's; they are named and not deleted."""
+    """Partly written files beside the log that may be another program's. The report names these files, and they stay.
+    """
     copies: list[str] = field(default_factory=list)
     """The paths of logs that stay and hold the same session."""
     is_copy: bool = False
-    """Whether only a copy is deleted, so that the session is not noted as erased: another log of it stays, and this one
-    is not under the session's own id."""
+    """Whether only a copy is deleted: another log of the session stays, and the deleted log is not under the session's
+    own id. Then no erasure of the session is noted."""
     is_second_import: bool = False
-    """Whether another import of the same source stays, so that only this log is noted as erased."""
+    """Whether another import of the same source stays. Then only the erasure of this log is noted."""
     not_noted: str = ""
-    """The reason why the deletion could not be noted, so that an import may bring the session back; empty if it was
-    noted."""
+    """The reason why the deletion could not be noted, so that an import may bring the session back; "" if it was noted.
+    """
 
     def to_json(self) -> dict[str, Any]:
         """Return the deletion in plain JSON types."""
@@ -125,7 +126,7 @@ def is_fork(seen: Overview) -> bool:
 
 
 def plan_deletion(group: Sequence[Overview]) -> list[Deletion]:
-    """Plan the deletion of a session and its sub-agents' sessions. If one of them is refused, all are."""
+    """Plan the deletion of a session and of its sub-agents' sessions. If one of these is refused, all are refused."""
     main_id = group[0].session.id
     planned = [Deletion(group[0], parent="")]
     planned += [Deletion(sub_agent, parent=main_id) for sub_agent in group[1:]]
@@ -229,7 +230,7 @@ def _place_of(deletion: Deletion) -> str:
 
 
 def _lock_left(log: str) -> str:
-    """Return the path of the lock file for a session's metadata, or "" if there is no such empty file."""
+    """Return the path of the lock file for a session's metadata, or "" if no empty file of that name exists."""
     lock = lock_path(Path(log).parent)
     is_left = is_hosts_log(log) and lock.is_file() and not lock.is_symlink() and not lock.stat().st_size
     return os.fspath(lock) if is_left else ""

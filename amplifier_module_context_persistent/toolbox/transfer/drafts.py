@@ -40,7 +40,7 @@ CHANGED_MEANWHILE = "the session was changed meanwhile; import again"
 
 
 class ImportConflictError(ContextPersistentError, ValueError):
-    """Nothing can be added to a session that was imported before: it was continued here, or its source has changed."""
+    """Raised if nothing can be added to an earlier import: the session went on here, or its source has changed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,14 +51,15 @@ class EarlierImport:
     """
 
     common: int
-    """The number of messages, from the source's first one on, that need not be imported again."""
+    """The number of messages, from the start of the source, that need not be imported again."""
     kept: int
     """The number of live messages in the log that are still the same in the source."""
     live: int
     records: int
     """The number of the source's records that the log contains."""
     is_older: bool = False
-    """Whether the source is an older copy of what was imported: then nothing is added and nothing is hidden."""
+    """Whether the source is an older copy of the source that was imported. Then nothing is added, and nothing is
+    hidden."""
     title: str = ""
     """The title that the source had at the earlier import."""
     is_cut: bool = False
@@ -67,19 +68,19 @@ class EarlierImport:
 
 @dataclass(slots=True, eq=False)
 class SessionDraft:
-    """One session before it is written: the bodies of its records, facts about its messages, and its destination."""
+    """A session before it is written: the bodies of its records, facts about its messages, and its destination."""
 
     start: SessionStart
     bodies: RecordBodies
     file: str = ""
-    """The file that the session comes from, if it is not the file that was named for the import."""
+    """The file with the session, if it is another file than the one that was named for the import; else ""."""
     at: array[int] = field(default_factory=lambda: array("L"))
     """The position of each message among the bodies."""
     ids: list[str] = field(default_factory=list)
     with_ids: array[int] = field(default_factory=lambda: array("L"))
     """The positions of copied messages that have an id in the source."""
     tokens: dict[int, int] = field(default_factory=dict)
-    """The tokens of messages, by position; only those that were counted because of a compaction."""
+    """The tokens of messages, by position. Only messages that were counted because of a compaction are included."""
     systems: set[int] = field(default_factory=set)
     """The positions of system messages."""
     clears: list[int] = field(default_factory=list)
@@ -91,14 +92,14 @@ class SessionDraft:
     compactions: int = 0
     known: set[str] = field(default_factory=set)
     counted: int = 0
-    """The tokens of what the model saw right after the last compaction or clear, as counted here."""
+    """The tokens of the messages that the model saw right after the last compaction or clear, as counted here."""
     counted_messages: int = 0
     """The number of messages that `counted` covers; later messages are not counted yet."""
     reports: int = 0
     """The number of answers for which the source reports the input tokens of the request."""
     pending: tuple[Plan, list[int], int] | None = None
-    """The last compaction, as long as no message of a person follows it: its plan, the positions of the kept messages,
-    and the position of the last message before it. None if there is none."""
+    """The last compaction: its plan, the positions of the kept messages, and the position of the last message before
+    the compaction. None if there was no compaction, or if a message of a person has followed."""
     last_human: int = -1
     """The position of the last message of a person; -1 if none is live."""
     session_id: str | None = None
@@ -107,14 +108,16 @@ class SessionDraft:
     """The import key: equal for every import of this session from this source."""
     parent_id: str | None = None
     remote: str = ""
-    """The remote repository of the project's checkout (`checkout_remote`); empty if it is not known."""
+    """The remote repository of the project's checkout (`checkout_remote`); "" if unknown."""
     family: int = 0
-    """The number of the file's session that this is, or that this is a branch or a sub-agent of; from 0."""
+    """The number, from 0, of the file's session to which this session belongs: itself, or the one whose branch or
+    sub-agent it is."""
     first_line: int = 0
     """The number of the line or entry of the first message."""
     earlier: EarlierImport | None = None
     exported: int = 0
-    """The number of messages at the beginning that an export of this package wrote; an agent added the later ones."""
+    """The number of messages at the beginning that an export of this package wrote; an agent added the later messages.
+    """
     is_origin: bool = False
     """Whether `path` is the log of the session that the file was exported from."""
 
@@ -150,7 +153,10 @@ class Drafts:
         """The tool of each call, by the call's id."""
 
     def take(self, event: Event) -> None:
-        """Add an event to the current session. A `SessionStart` begins a new session; the first event must be one."""
+        """Add an event to the current session.
+
+        A `SessionStart` begins a new session; the first event must be a `SessionStart`.
+        """
         if isinstance(event, MessageRead):  # nearly always
             self._message(self.sessions[-1], event)
             return
@@ -174,7 +180,7 @@ class Drafts:
         self.sessions = [draft for draft in self.sessions if draft.ids]
 
     def _message(self, draft: SessionDraft, event: MessageRead) -> None:
-        """Add a message. If an earlier message of the session has its id, the message gets a new one."""
+        """Add a message. If an earlier message of the session has the same id, the message gets a new id."""
         message = self._with_tool(event.message)
         if self._account.has_left_out:
             message = with_texts_for_left_out(message)
@@ -245,7 +251,7 @@ class Drafts:
     def _encoded(self, line: int, value: dict[str, Any]) -> bytes | None:
         """Return the JSON of a record.
 
-        If it is too long or nested too deeply to be read back, note the loss and return None.
+        If the record is too long or nested too deeply to be read back, note the loss and return None.
         """
         try:
             record = encode_whole(value)
@@ -260,7 +266,7 @@ class Drafts:
     def _cleared(self, draft: SessionDraft, event: ClearMark) -> None:
         """Write the records of a reset, as a clear in this package does.
 
-        Does nothing if no message was added since the last clear.
+        If no message was added since the last clear, nothing is written.
         """
         if len(draft.ids) == draft.cleared:
             return
@@ -282,7 +288,7 @@ class Drafts:
         return draft.tokens[position]
 
     def _seen_tokens(self, draft: SessionDraft) -> int:
-        """Return the number of tokens that the model would see at this point, as counted here."""
+        """Return the number of tokens that the model would see at this point of the session, as counted here."""
         following = range(draft.counted_messages, len(draft.ids))
         return draft.counted + sum(self._tokens(draft, position) for position in following)
 
@@ -322,9 +328,9 @@ class Drafts:
         self._message(draft, MessageRead(message, event.line))
 
     def _plan(self, draft: SessionDraft) -> None:
-        """Write the pending plan, if any.
+        """Write the plan of the pending compaction, if there is one.
 
-        A view always shows the last message of a person. So if that message is before the compaction, the plan keeps
+        A view always shows the last message of a person. So if this message is before the compaction, the plan keeps
         it.
         """
         if draft.pending is None:

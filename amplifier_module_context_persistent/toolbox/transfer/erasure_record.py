@@ -42,10 +42,10 @@ class ErasedError(ContextPersistentError, ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Erasure:
-    """One erasure: a line of a list."""
+    """One erasure, as a line of a list of erasures describes it."""
 
     salt: str
-    """The salt of the hashes; it also identifies the erasure."""
+    """The salt of the hashes. It also identifies the erasure."""
     what: str
     time: str
     names: frozenset[str]
@@ -57,17 +57,20 @@ class Erasure:
     answers: frozenset[str] = frozenset()
     """The salted hashes of long answers."""
     ids: bytes = b""
-    """The salted hashes of the ids of all purged messages, sorted and joined; with them a copy of the log is purged
+    """The salted hashes of the ids of all purged messages, sorted and joined. By these, a copy of the log can be purged
     too."""
     has_more_ids: bool = False
-    """Whether more messages were purged than a list may have ids, so that it has none."""
+    """Whether more messages were purged than a list may have ids. Then the erasure has no ids."""
     is_all: bool = False
-    """Whether everything was purged: all messages, and what was written about the session, such as names and tags."""
+    """Whether everything was purged: all messages, and all records about the session, such as names and tags."""
     is_elsewhere: bool = False
     """Whether the content was erased in another directory, and no sync has carried this out in the home yet."""
     purges: frozenset[str] = frozenset()
-    """Of a deleted session: the salts of the erasures that purges of its log had carried out. A source from before a
-    purge is known by that purge's erasure, since the deleted log no longer had the purged messages as they were."""
+    """For a deleted session: the salts of the erasures that were carried out in its log by purges.
+
+    A source from before a purge is recognised by the erasure of that purge, because the deleted log no longer had the
+    purged messages.
+    """
 
     @property
     def is_named(self) -> bool:
@@ -159,7 +162,11 @@ def erasure_of(
 
 
 def erasure_from(value: dict[str, Any]) -> Erasure:
-    """Read an erasure from a line's JSON object. A malformed one raises KeyError, TypeError or ValueError."""
+    """Read an erasure from the JSON object of a line.
+
+    Raises:
+        KeyError, TypeError, ValueError: the object is not an erasure.
+    """
     salt = str(value["salt"])
     names = frozenset(str(name) for name in value["names"])
     answers = frozenset(str(answer) for answer in value.get("answers", ()))

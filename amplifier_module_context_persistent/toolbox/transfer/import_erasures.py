@@ -26,7 +26,7 @@ class Honoured:
 
     sessions: list[SessionDraft]
     told: list[str] = field(default_factory=list)
-    """What was left out and replaced, as sentences for a person."""
+    """Sentences for a person about sessions that were left out and texts that were replaced."""
     overridden: list[Erasure] = field(default_factory=list)
     """The erasures that were ignored, because a person asked to import everything."""
 
@@ -88,7 +88,7 @@ def _erasures_about(
 
 
 def _apply(erasure: Erasure, draft: SessionDraft, honoured: Honoured) -> None:
-    """Remove from a session what was purged here, and note it for the report."""
+    """Remove from a draft the content that an erasure names, and note it for the report."""
     if erasure.what == MESSAGES:  # a title may repeat what the messages said
         facts = {key: value for key, value in draft.start.facts.items() if key != "title"}
         draft.start = replace(draft.start, facts=facts)
@@ -100,7 +100,7 @@ def _apply(erasure: Erasure, draft: SessionDraft, honoured: Honoured) -> None:
 
 
 def _why_left_out(about: Sequence[Erasure], *, is_present: bool) -> str:
-    """Return the reason why a session is not imported, or "" if it is imported."""
+    """Return the reason why erasures keep a session from being imported, or "" if it is imported."""
     kinds = {erasure.what: erasure for erasure in about}
     erasure = kinds.get(SESSION)
     if erasure:
@@ -111,7 +111,7 @@ def _why_left_out(about: Sequence[Erasure], *, is_present: bool) -> str:
 
 
 def _contents(draft: SessionDraft) -> Any:
-    """Return the function that hashes the first messages of a session. They identify it if its source gives no id."""
+    """Return a function that hashes the first messages of a session, by which a session without an id is recognised."""
 
     @cache  # several erasures may ask for the same count
     def content_of(count: int) -> str:

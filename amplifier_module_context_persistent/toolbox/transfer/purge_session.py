@@ -67,14 +67,14 @@ class SessionPurge:
     path: str
     counts: PurgeCounts = field(default_factory=PurgeCounts)
     known: KnownScan | None = None
-    """The scan of the log's file that the planning made, so that the purge need not repeat it."""
+    """The scan of the log's file that was made for the plan, so that the purge need not scan the file again."""
     own: Path | None = None
-    """The `transcript.jsonl` that an import or a fork wrote, if it must be written again; else None."""
+    """The `transcript.jsonl` of an import or a fork, if the purge has to write it anew; else None."""
     removed: list[str] = field(default_factory=list)
     """The paths of our files that are deleted: copies that a rewind kept, and files that killed operations left."""
     copies: list[str] = field(default_factory=list)
-    """The paths of the host's copies, each with a remark if there is one. If a text is redacted, only copies that hold
-    it."""
+    """The paths of the host's copies, each with a remark if there is one. For a redaction, only copies with the text.
+    """
     handed_over: list[HandedOver] = field(default_factory=list)
     """The sessions of other agents that forks of this session wrote, that hold the text, and that are still ours."""
     log_id: str = ""
@@ -82,14 +82,14 @@ class SessionPurge:
     is_left: bool = False
     """Whether anything that stays still holds content that was to be removed."""
     linked: list[str] = field(default_factory=list)
-    """The paths of our files that are removed or written again and have other names (hard links): what was to be
-    removed stays under these."""
+    """Paths of our files that the purge removes or writes anew, and that have other names (hard links), under which the
+    removed content stays."""
     finishes: bool = False
-    """Whether an earlier purge was interrupted, so that this one finishes it."""
+    """Whether an earlier purge was interrupted, so that this purge finishes it."""
     is_id_matching: bool = False
     """Whether the session's id contains the text that is redacted; ids are not changed."""
     error: str = ""
-    """Why the session cannot be read; empty if it can."""
+    """The reason why the session cannot be read; "" for a readable session."""
 
     @property
     def is_nothing(self) -> bool:
@@ -193,7 +193,7 @@ def _id_holds(path: str, session_id: str | None, replace: Replace) -> bool:
 
 
 def _backups_to_go(path: str, what: Purge, planned: SessionPurge) -> list[str]:
-    """Return the copies that a rewind kept and that must be deleted, because they hold content to be removed."""
+    """Return the copies that a rewind kept and that must be deleted, because they contain content to be removed."""
     kept = backups(path)
     if what.redact is not None:
         kept = [file for file in kept if told_matches(file, what.redact)]
@@ -212,7 +212,7 @@ def _falls_behind(own: list[Path], what: Purge, planned: SessionPurge) -> bool:
 
 
 def _linked(path: str, own: list[Path], what: Purge, planned: SessionPurge) -> list[str]:
-    """Return our files with other names that hold, or may hold, what is removed."""
+    """Return our files that have other names (hard links) and contain, or may contain, the removed content."""
     if planned.is_nothing:
         return []
     written_again = list[str]()
@@ -246,10 +246,10 @@ def still_holding(planned: SessionPurge, what: Purge) -> list[str]:
 
 
 def plan_places_left(what: Purge) -> list[SessionPurge]:
-    """Plan the removal of files that killed operations left where no log is, in all projects.
+    """Plan the removal of files, in all projects, that killed operations left in places without a log.
 
-    A saved torn tail stays, and so do files that an import or a fork wrote beside a log that somebody removed. They are
-    reported if a redaction would change them.
+    A saved torn tail stays. So do files that an import or a fork wrote beside a log that somebody removed. Such files
+    are reported if a redaction would change them.
     """
     planned = list[SessionPurge]()
     for log, left in places_left(tails=False):
@@ -430,7 +430,7 @@ def _purge_noted(
 
 
 def remove_left(files: list[str], log: str) -> None:
-    """Delete files of ours, and then the session's directory if it is empty.
+    """Delete files that this package wrote, and then the session's directory if it is empty.
 
     Raises:
         OSError: a file cannot be deleted.

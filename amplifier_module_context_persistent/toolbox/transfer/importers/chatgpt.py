@@ -30,7 +30,7 @@ _CONTEXT = frozenset({"user_editable_context", "model_editable_context"})
 
 
 def score(sample: Sample) -> int:
-    """Return 1000 if a document is an export or a conversation from one, else 0."""
+    """Return 1000 if a document is an export of ChatGPT, or a conversation from an export; else 0."""
     return 1_000 if any(map(_is_conversation, sampled_conversations(sample))) else 0
 
 

@@ -31,7 +31,7 @@ _NOT_SAID = frozenset({"token_budget", "flag"})
 
 
 def score(sample: Sample) -> int:
-    """Return 1000 if a document is an export or a conversation from one, else 0."""
+    """Return 1000 if a document is an export of claude.ai, or a conversation from an export; else 0."""
     listed = sampled_conversations(sample)
     return 1_000 if any(isinstance(one.get("chat_messages"), list) for one in listed) else 0
 
@@ -65,7 +65,7 @@ def _read_one(name: str, conversation: dict[str, Any], account: Account) -> Iter
 
 
 def _parent_of(entry: SourceObject, position: int, positions: dict[str, int]) -> int:
-    """Return the position of a message's parent. Without a parent key, it is the message before."""
+    """Return the position of a message's parent. For a message without a parent key, this is the message before."""
     if "parent_message_uuid" not in entry.value:
         return position - 1 if position > 0 else NO_PARENT
     parent = positions.get(text(entry.value.get("parent_message_uuid")), NO_PARENT)
