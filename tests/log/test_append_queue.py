@@ -526,13 +526,13 @@ def test_appends_beside_closes_of_another_thread_are_answered(path: str) -> None
 
     async def appends() -> None:
         for number in range(150):
-            await asyncio.wait_for(queue.append(giving(body(number))), 10)
+            await asyncio.wait_for(queue.append(giving(body(number))), 60)
 
     try:
         asyncio.run(appends())
     finally:
         stop.set()
-        closer.join(20)
+        closer.join(60)
     assert stored_numbers(path) == list(range(150))
     asyncio.run(queue.close())
 

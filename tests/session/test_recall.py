@@ -350,12 +350,25 @@ async def test_an_expression_that_runs_away_holds_up_neither_appends_nor_its_ans
     manager: Manager, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An append that begins during the search is stored before it ends; the page says what was given up."""
-    monkeypatch.setattr(lookup, "SEARCH_S", 0.15)
-    ids = await add(manager, "needle", *("needle" + "a" * 40_000 + "b" for _ in range(9)), "needle")
+    begun, stored = threading.Event(), threading.Event()
+
+    class Watched(lookup.RecallSearch):
+        """A search whose time is over once the append is stored, and else after 60 messages that take too long."""
+
+        def __init__(self, wanted: RecallQuery, **how: Any) -> None:
+            super().__init__(wanted, **{**how, "clock": lambda: lookup.SEARCH_S + 1 if stored.is_set() else 0.0})
+
+        def match(self) -> None:
+            begun.set()
+            super().match()
+
+    monkeypatch.setattr(lookup, "RecallSearch", Watched)
+    ids = await add(manager, "needle", *("needle" + "a" * 40_000 + "b" for _ in range(60)), "needle")
     searching = asyncio.ensure_future(manager.recall(query=r"needle$|(?:a+)+$", regex=True))
-    await asyncio.sleep(0.03)
+    assert await asyncio.to_thread(begun.wait, 60)
     await manager.add_message({"role": "user", "content": "appended meanwhile"})
     assert not searching.done()
+    stored.set()
     page = await searching
     assert [hit.reference for hit in page.hits] == ids[-1:]
     assert re.search(r"\[time ran out: what is older was not searched; go on with until=\S+\]", page.output)

@@ -87,6 +87,19 @@ def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
+def reads(monkeypatch: pytest.MonkeyPatch) -> list[SessionFollower]:
+    """The followers that read, each time they do: what is new for them comes afterwards."""
+    readers, original = list[SessionFollower](), SessionFollower.read_new
+
+    def read_new(follower: SessionFollower) -> Any:
+        readers.append(follower)
+        return original(follower)
+
+    monkeypatch.setattr(SessionFollower, "read_new", read_new)
+    return readers
+
+
+@pytest.fixture
 async def followed(session: PersistentContextManager, tmp_path: Path) -> AsyncIterator[Followed]:
     """That session, followed with all that it holds."""
     followed = Followed(place_of(tmp_path / "log.jsonl"), after="")
@@ -108,9 +121,11 @@ async def test_each_new_message_is_given_once_as_a_host_knows_it(
     assert await followed.next(50) == [f"more {number}" for number in range(50)]
 
 
-async def test_without_after_only_what_comes_is_given(session: PersistentContextManager, tmp_path: Path) -> None:
+async def test_without_after_only_what_comes_is_given(
+    session: PersistentContextManager, tmp_path: Path, reads: list[SessionFollower]
+) -> None:
     fresh = Followed(place_of(tmp_path / "log.jsonl"))
-    await asyncio.sleep(0.5)
+    await until(lambda: len(reads) > 0)
     await session.add_message(user("new"))
     assert await fresh.next(1) == ["new"]
     await fresh.end()
@@ -290,11 +305,11 @@ class TestAnEnd:
             break
         await until(lambda: leftovers(tmp_path) == ([], set()))
 
-    async def test_of_one_among_several(self, tmp_path: Path) -> None:
+    async def test_of_one_among_several(self, tmp_path: Path, reads: list[SessionFollower]) -> None:
         """The others go on."""
         path = write(tmp_path / "log.jsonl", TALK)
         first, second = Followed(path), Followed(path)
-        await asyncio.sleep(0.1)
+        await until(lambda: len({*map(id, reads)}) == 2)
         await first.end()
         async with PersistentContextManager(path) as manager:
             await manager.add_message(user("new"))
@@ -311,11 +326,10 @@ async def test_many_idle_followers_share_one_look(tmp_path: Path, monkeypatch: p
     many = [Followed(write(tmp_path / f"log{number}.jsonl", TALK), after="") for number in range(30)]
     for followed in many:
         await followed.next(4)
-    await asyncio.sleep(0.1)
-    before = len(looks)
-    await asyncio.sleep(0.2)
-    assert 1 <= len(looks) - before <= 20
-    assert len(looks[-1]) == 30
+    before, began_s = len(looks), asyncio.get_running_loop().time()
+    await until(lambda: [len(places) for places in looks[-10:]] == [30] * 10)
+    passed_s = asyncio.get_running_loop().time() - began_s
+    assert len(looks) - before <= passed_s / log_watch.FILES_S + 2
     for followed in many:
         await followed.end()
 

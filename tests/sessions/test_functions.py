@@ -5,17 +5,19 @@ from __future__ import annotations
 import json
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from amplifier_module_context_persistent.log.record_line import encode_message
-from amplifier_module_context_persistent.sessions import cost, files, search, sessions
+from amplifier_module_context_persistent.sessions import cost, files, given_times, search, sessions
 from amplifier_module_context_persistent.sessions.filters import FilterError
 from amplifier_module_context_persistent.sessions.given_times import moment_s
 from tests.support.commands import run
 from tests.support.logs import sealed
 from tests.support.sessions_of_a_home import log_of
+from tests.support.stopped_time import stopped_at
 from tests.support.sweeps import proof
 
 DAYS = {"one": 1, "two": 10, "three": 20}
@@ -154,12 +156,13 @@ def test_wrong_filters_are_named(wrong: dict[str, Any]) -> None:
         cost(**wrong)
 
 
-def test_times() -> None:
+def test_times(monkeypatch: pytest.MonkeyPatch) -> None:
     """Moments, how long ago, and texts of both."""
-    now = datetime.now(UTC).timestamp()
-    assert abs(moment_s(timedelta(hours=1)) - moment_s("1h")) < 5
-    assert abs(now - 86_400 - moment_s("1d")) < 5
-    assert abs(now - 365 * 86_400 - moment_s("1y")) < 5
+    now = 1_768_478_400.0
+    monkeypatch.setattr(given_times, "time", SimpleNamespace(time=lambda: now))
+    assert moment_s(timedelta(hours=1)) == moment_s("1h") == now - 3_600
+    assert moment_s("1d") == now - 86_400
+    assert moment_s("1y") == now - 365 * 86_400
     assert moment_s(datetime(2026, 1, 5, tzinfo=UTC)) == moment_s("2026-01-05T00:00:00+00:00")
 
 
@@ -179,9 +182,11 @@ def test_what_they_return_prints_short() -> None:
     assert all(len(repr(use)) < 300 for use in files())
 
 
-def test_times_in_words() -> None:
+def test_times_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
     """As questions read them; the beginning of the time counts."""
-    today = datetime.now().astimezone().replace(hour=0, minute=0, second=0, microsecond=0)
+    now = datetime(2026, 1, 15, 12).astimezone()
+    monkeypatch.setattr(given_times, "datetime", stopped_at(now))
+    today = now.replace(hour=0)
     for said in ("yesterday", "gestern", "1 day ago"):
         assert moment_s(said) == (today - timedelta(days=1)).timestamp(), said
     monday = datetime.fromtimestamp(moment_s("monday")).astimezone()

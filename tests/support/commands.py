@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Container, Mapping
 from typing import Any
+from unittest import mock
 
 from click.testing import CliRunner, Result
 
+from amplifier_module_context_persistent.toolbox.cli import progress
 from amplifier_module_context_persistent.toolbox.cli.main import main
 
 PLAIN = {"COLUMNS": "80", "NO_COLOR": "1"}
@@ -34,7 +37,8 @@ def run(
 
     Nothing that a terminal acts on reaches a pipe. `charset` is what the output is written in.
     """
-    done = CliRunner(charset).invoke(main, [str(argument) for argument in arguments], env=dict(env), input=answer)
+    with mock.patch(f"{progress.__name__}.LINE_EVERY_S", math.inf):  # a slow machine says no more than a quick one
+        done = CliRunner(charset).invoke(main, [str(argument) for argument in arguments], env=dict(env), input=answer)
     assert isinstance(done.exception, SystemExit | None), done.exception
     assert code in (done.exit_code, None), done.output
     assert env is not PLAIN or "\x1b" not in done.output

@@ -56,7 +56,7 @@ class Terminal:
     def interrupt(self) -> None:
         """Press Ctrl-C, again after a while: Python loses one that comes just before it begins to wait for a line."""
         os.killpg(self.process.pid, signal.SIGINT)
-        if not self.is_ready(1):
+        if not self.is_ready(10):  # a second one while the command ends would be told
             os.killpg(self.process.pid, signal.SIGINT)
 
     def end(self) -> int:

@@ -13,6 +13,7 @@ import pytest
 
 from amplifier_module_context_persistent import AppendError, LogFailedError, LogUnreadableError
 from amplifier_module_context_persistent.log.database_location import parse_location
+from amplifier_module_context_persistent.log.postgres import log as log_module
 from amplifier_module_context_persistent.log.postgres.log import PostgresLog
 from amplifier_module_context_persistent.log.postgres.server import MOST_CONNECTIONS, ServerError, using
 from tests.support.logs import append, numbers
@@ -41,7 +42,7 @@ def log(server: TestServer, storage: str) -> Iterator[PostgresLog]:
     for backend in backends(server):
         server.execute("select pg_terminate_backend(%s)", backend)
     wait_until(lambda: not backends(server))
-    opened = PostgresLog(f"{storage}#p/s", lock_timeout_s=3)
+    opened = PostgresLog(f"{storage}#p/s", lock_timeout_s=30)
     append(opened, 1)
     yield opened
     opened.close()
@@ -139,14 +140,17 @@ def test_a_vanished_holder_is_named_and_blocks_nobody_for_ever(
         waiting = "select count(*) from pg_stat_activity where application_name = %s and wait_event_type = 'Lock'"
         wait_until(lambda: server.execute(waiting, OURS) == [(0,)])
         assert len(backends(server)) <= 2
+    log.timeout_s = 30
     append(log, 3)
     assert numbers(log)[-1] == 3
     assert numbers(log).count(2) <= 3
 
 
-def test_a_connection_that_nobody_answers_is_given_up_early(server: TestServer, storage: str, log: PostgresLog) -> None:
+def test_a_connection_that_nobody_answers_is_given_up_early(
+    server: TestServer, storage: str, log: PostgresLog, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """As after a machine between dropped it: the append takes another connection, and is stored once."""
-    log.timeout_s = 1.5
+    monkeypatch.setattr(log_module, "FIRST_SHARE", 0.5 / log.timeout_s)  # half a second for the first connection
     (pid,) = backends(server)
     stopped = psutil.Process(pid)
     stopped.suspend()
@@ -186,6 +190,7 @@ def test_a_commit_that_no_replica_has_is_not_acknowledged(server: TestServer, lo
         for (pid,) in server.execute(waiting):
             server.execute("select pg_cancel_backend(%s)", pid)
     assert [type(failure) for failure in failures] == [LogFailedError]
+    log.timeout_s = 30
     append(log, 3)
     assert numbers(log) == [1, 2, 3]
 
@@ -289,6 +294,7 @@ def test_what_became_of_an_append_without_an_answer_is_told(
     log.timeout_s = 1
     with holding(server, storage), pytest.raises((AppendError, LogFailedError)) as failed:
         append(log, 2)
+    log.timeout_s = 30
     log.append([lambda _index: []])
     assert "without an answer" not in caplog.text
     append(log, 3)

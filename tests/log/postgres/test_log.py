@@ -135,6 +135,7 @@ def test_a_server_that_stays_away_is_an_error_in_time(server: TestServer, locati
         with pytest.raises((AppendError, LogFailedError)):
             append(log, 2)
         server.start()
+        log.timeout_s = 30
         append(log, 3)
         assert [n for n in numbers(log) if n != 2] == [1, 3]
 
@@ -232,7 +233,7 @@ def test_a_row_that_is_missing_is_found(server: TestServer, location: str) -> No
 
 def test_tables_that_are_not_there_are_named(server: TestServer) -> None:
     """The error says which command makes them."""
-    log = PostgresLog(f"{server.server.get_uri()}&schema=nowhere#s", lock_timeout_s=1)
+    log = PostgresLog(f"{server.server.get_uri()}&schema=nowhere#s", lock_timeout_s=30)
     with pytest.raises(LogUnreadableError, match="storage init"):
         log.follow()
 
@@ -242,7 +243,7 @@ def test_newer_tables_are_refused(server: TestServer, location: str) -> None:
     schema = schema_of(location)
     server.execute(f"update {schema}.version set number = 99")
     with pytest.raises(LogUnreadableError, match="newer"):
-        append(PostgresLog(location, lock_timeout_s=1), 1)
+        append(PostgresLog(location, lock_timeout_s=30), 1)
 
 
 def test_the_lines_are_those_of_a_file(tmp_path: Path, location: str) -> None:

@@ -13,8 +13,10 @@ from typing import Any
 
 import pytest
 
+from amplifier_module_context_persistent.toolbox.cli import stats
 from tests.support.commands import run
 from tests.support.sessions_of_a_home import log_of, write
+from tests.support.stopped_time import stopped_at
 from tests.support.sweeps import proof
 
 PRICES = {"alpha-1": {"input": 2, "output": 10}, "beta-2": {"input": 4, "output": 20}}
@@ -194,7 +196,7 @@ def test_which_sessions(bare: Bare) -> None:
 
 
 @proof
-def test_what_they_cost(bare: Bare, tmp_path: Path) -> None:
+def test_what_they_cost(bare: Bare, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """By model, project, month, week and day, in a time, and what is left of a limit."""
     table = tmp_path / "prices.json"
     table.write_text(json.dumps(PRICES))
@@ -211,7 +213,8 @@ def test_what_they_cost(bare: Bare, tmp_path: Path) -> None:
     since, until = NOW - timedelta(days=30), NOW - timedelta(days=9)
     of_time = [(f"{local(at):%Y-%m-%d}", cost) for _, at, _, cost in requests if since <= at < until]
     assert costs("day", prices, "--since", since.isoformat(), "--until", until.isoformat()) == summed(of_time)
-    month = f"{local(datetime.now(UTC)):%Y-%m}"
+    monkeypatch.setattr(stats, "datetime", stopped_at(NOW))
+    month = f"{local(NOW):%Y-%m}"
     spent = sum(cost for _, at, _, cost in requests if f"{local(at):%Y-%m}" == month)
     told = asked("stats", "--all", "--spend-limit", "100/month", "--prices", prices, code=None)
     assert told["spent"] == pytest.approx(spent, abs=1e-4)

@@ -17,12 +17,14 @@ from amplifier_module_context_persistent.catalogue.last_request import NO_REQUES
 from amplifier_module_context_persistent.sessions.bills import Bill, Cost
 from amplifier_module_context_persistent.sessions.prices import PriceList
 from amplifier_module_context_persistent.sessions.resume_cost import resume_cost
+from amplifier_module_context_persistent.toolbox.cli import stats
 from amplifier_module_context_persistent.toolbox.cli.amounts import money
 from amplifier_module_context_persistent.toolbox.cli.session_budget import DEFAULT_BUDGET_TOKENS, session_budget
 from amplifier_module_context_persistent.toolbox.cli.spend_limit import SpendLimit
 from amplifier_module_context_persistent.toolbox.cli.tables import cost_notes, show_cost
 from tests.support.commands import refused, run, shows, without_colours
 from tests.support.sessions_of_a_home import TERMINAL, log_of, write
+from tests.support.stopped_time import stopped_at
 
 pytestmark = pytest.mark.usefixtures("project")
 
@@ -61,9 +63,10 @@ def test_by_week_and_by_month() -> None:
     assert costs("month") == {"2026-01": 2.0, "2026-02": 0.5}
 
 
-def test_a_limit_says_what_is_left() -> None:
+def test_a_limit_says_what_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
     """And exits with 1 beyond it; only what was paid in its time counts."""
-    now = datetime.now(UTC)
+    now = datetime(2026, 1, 15, 12, tzinfo=UTC)
+    monkeypatch.setattr(stats, "datetime", stopped_at(now))
     write(log_of("now"), paid(now))
     write(log_of("then"), paid(now - timedelta(days=40)))
     for unit in ("day", "week", "month"):
