@@ -186,12 +186,16 @@ def _watch(agent: str, *, as_json: bool) -> NoReturn:
 def _tell_news(file: ImportedFile, *, as_json: bool) -> None:
     report = file.report
     if as_json:
-        entry = report.to_json() if report is not None else {"source": file.path, "error": file.error}
-        click.echo(json.dumps(entry))
+        entry = {"source": file.path, "erased" if file.is_erased else "error": file.error}
+        click.echo(json.dumps(report.to_json() if report is not None else entry))
+    elif file.is_erased:
+        say(f"left out: {file.path}: {file.error}")
     elif report is None:
         say(f"FAILED {file.path}: {file.error}")
     else:
         say(f"{report.session_id or report.path}: {counted(report.added, 'message')} added")
+        for erased in report.erased:
+            say(f"  {erased}")
         _show_losses(
             f"{report.source}: {_not_imported(report.account)}",
             report.not_carried,

@@ -212,7 +212,7 @@ class Backup:
         known = {session.id for session in self.home.sessions()}
         gone = [session for session in self.there.sessions() if session.id not in known]
         force = list(read_erasures(self.home.erasures)[0].values())
-        steps = plan_erasing(self.there, gone, force)
+        steps = plan_erasing(self.there, gone, force, with_origins=True)
         assert self.there.root is not None  # noqa: S101 - a backup is a directory
         asides = list(self.there.root.glob(f"*/sessions/*/{LOG_NAME}{BEFORE_PURGE}*"))
         replaced = self.there.root.glob(f"*/sessions/*/{LOG_NAME}{REPLACED}*")

@@ -23,6 +23,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 
 from ...catalogue.catalogue_file import CatalogueError
@@ -108,13 +109,26 @@ def _read(side: Side) -> tuple[dict[str, Erasure], set[str]]:
     return read_erasures(side.erasures)
 
 
-def plan_erasing(side: Side, sessions: Sequence[SessionFile], found: Sequence[Erasure]) -> list[ErasingStep]:
-    """Return the steps that erasures require for sessions of one side. Nothing is written."""
-    return [step for session in sessions for step in erasing_steps(session, side, found)] if found else []
+def plan_erasing(
+    side: Side, sessions: Sequence[SessionFile], found: Sequence[Erasure], *, with_origins: bool = False
+) -> list[ErasingStep]:
+    """Return the steps that erasures require for sessions of one side. Nothing is written.
+
+    Takes the same arguments as `erasing_steps`.
+    """
+    if not found:
+        return []
+    steps = [erasing_steps(session, side, found, with_origins=with_origins) for session in sessions]
+    return list(chain.from_iterable(steps))
 
 
 def erasing_steps(
-    session: SessionFile, side: Side, found: Sequence[Erasure], *, is_chosen: bool = False
+    session: SessionFile,
+    side: Side,
+    found: Sequence[Erasure],
+    *,
+    is_chosen: bool = False,
+    with_origins: bool = False,
 ) -> Iterator[ErasingStep]:
     """Yield the steps that erasures require for a session: its deletion, or purges.
 
@@ -125,10 +139,11 @@ def erasing_steps(
         side: the side that has it.
         found: the erasures.
         is_chosen: whether all these erasures are known to concern the session.
+        with_origins: whether a fork is also searched for texts that were purged from its origin.
     """
     path = str(session.path)
     try:
-        about = found if is_chosen else erasures_about(path, found)
+        about = found if is_chosen else erasures_about(path, found, with_origins=with_origins)
         deletions = [erasure for erasure in about if erasure.what == SESSION]
         purges = [erasure for erasure in about if erasure.what != SESSION]
         if deletions:

@@ -54,9 +54,7 @@ def erasures_of_log(
         return []
     about = list(concerning(found, names_of(reader)))
     if is_incoming:
-        salts = {erasure.salt for erasure in about}
-        inherited = concerning(found, names_of_origin(reader))
-        about += [one for one in inherited if one.what == TEXT and one.salt not in salts]
+        about += _inherited(reader, found, about)
     return undone_among(reader, location, about)
 
 
@@ -113,24 +111,33 @@ def _purges(reader: ReadableLog) -> list[Message]:
     return [record for kind, record in filter(None, found) if kind == "purge"]
 
 
-def erasures_about(log: str, found: Sequence[Erasure]) -> list[Erasure]:
+def erasures_about(log: str, found: Sequence[Erasure], *, with_origins: bool = False) -> list[Erasure]:
     """Return the erasures, among the given ones, that are about the session of a log.
 
     Args:
         log: the log's file, or its location in a database.
         found: the erasures to choose from.
+        with_origins: include those of texts that were purged from the session that a fork was made from.
 
     Raises:
         LogUnreadableError, OSError: the log cannot be read.
     """
     if not found:
         return []
-    names = names_at_start(log) if stored_name(log) is None else None
-    if names is None:
-        with closing(open_reader(log)) as reader:
-            reader.follow()
-            names = names_of(reader)
-    return list(concerning(found, names))
+    names = names_at_start(log) if stored_name(log) is None and not with_origins else None
+    if names is not None:
+        return list(concerning(found, names))
+    with closing(open_reader(log)) as reader:
+        reader.follow()
+        about = list(concerning(found, names_of(reader)))
+        return [*about, *_inherited(reader, found, about)] if with_origins else about
+
+
+def _inherited(reader: ReadableLog, found: Sequence[Erasure], about: Sequence[Erasure]) -> list[Erasure]:
+    """Return the erasures of texts that were purged from a fork's origin, without those that are about the fork."""
+    salts = {erasure.salt for erasure in about}
+    inherited = concerning(found, names_of_origin(reader))
+    return [one for one in inherited if one.what == TEXT and one.salt not in salts]
 
 
 def why_refused(erasure: Erasure) -> str:

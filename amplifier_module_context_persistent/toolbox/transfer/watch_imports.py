@@ -1,6 +1,7 @@
 """Watch another agent's sessions, and import them as they grow.
 
-Only a person switches this on. Deleted and purged content stays erased, as with every import. A changed file is
+Only a person switches this on. Deleted and purged content stays erased, as with every import; a file that is left out
+for that is told once. A changed file is
 imported when two checks in a row find it unchanged, or when it has kept changing for `_MOST_WAIT_S` seconds.
 """
 
@@ -28,6 +29,8 @@ class _Watched:
     seen: Stamp | None = None
     imported: Stamp | None = None
     changes_since_s: float = 0.0
+    left_out_because: str = ""
+    """The erasure for which the file was left out, if this was told already; else empty."""
 
 
 class WatchedPlace:
@@ -60,7 +63,7 @@ class WatchedPlace:
                 continue
             self._files[path].imported = stamp
             for file in import_all([path], storage=self._storage, source_format=self._format):
-                if _has_news(file):
+                if _has_news(file, self._files[path]):
                     yield file
 
     def _is_due(self, file: _Watched, stamp: Stamp, now_s: float) -> bool:
@@ -81,7 +84,13 @@ def _stamp_of(path: str) -> Stamp | None:
     return status.st_ino, status.st_size, status.st_mtime_ns
 
 
-def _has_news(file: ImportedFile) -> bool:
+def _has_news(file: ImportedFile, watched: _Watched) -> bool:
+    """Return whether a result tells something new. That a file was left out as erased is told once."""
     if file.report is not None:
+        watched.left_out_because = ""
         return bool(file.report.added or file.report.not_carried)
-    return file.is_session and not file.is_erased
+    if not file.is_erased:
+        return file.is_session
+    is_told = watched.left_out_because == file.error
+    watched.left_out_because = file.error
+    return not is_told

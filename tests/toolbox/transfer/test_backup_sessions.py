@@ -147,6 +147,21 @@ def test_what_was_deleted_stays_until_it_is_erased(home: Home, kept: Path, new_h
     assert "still holds" not in home.run("backup", kept).output
 
 
+def test_a_fork_that_only_the_backup_has_is_purged_with_its_origin(home: Home, kept: Path) -> None:
+    """A fork that the home still has, and that was left out of the purge, keeps the text."""
+    home.says("talk", "one", f"my key is {KEY}")
+    home.run("fork", "talk", "--session", "gone")
+    home.run("fork", "talk", "--session", "here")
+    home.run("backup", kept)
+    shutil.rmtree(home.log("gone").parent)
+    home.run("purge", "talk", "--redact", KEY, "--yes")
+    told = home.run("backup", kept).output
+    assert "still holds what was erased here: 1 older copy of a purged log, 1 session." in told
+    home.run("backup", kept, "--erase", "--yes")
+    assert {Path(name).parent.name for name in holders(kept, KEY)} == {"here"}
+    assert "still holds" not in home.run("backup", kept).output
+
+
 def test_another_log_of_the_same_id_does_not_replace_its_copy(home: Home, kept: Path) -> None:
     """The copy is set aside, and `--erase` leaves it."""
     home.says("talk", "one")

@@ -115,13 +115,18 @@ def test_what_was_purged_does_not_come_back(source: Path, purge: tuple[str, ...]
 
 @proof
 def test_what_was_deleted_does_not_come_back(source: Path) -> None:
-    """Also as it grows."""
+    """Also as it grows. That it is left out is said once."""
     write_jsonl(source, [says("s1", 0, "one")])
     place = place_of(source)
     look(place)
     run("delete", "s1", "--yes")
     write_jsonl(source, [says("s1", 0, "one"), says("s1", 1, "two")])
-    assert look(place) == look(place) == look(place_of(source)) == []
+    told = [file for _ in range(3) for file in look(place)]
+    assert [(file.path, file.is_erased) for file in told] == [(str(source), True)]
+    assert "deleted here" in told[0].error
+    write_jsonl(source, [says("s1", 0, "one"), says("s1", 1, "two"), says("s1", 2, "three")])
+    assert look(place) == look(place) == []
+    assert len(look(place_of(source))) == 1
     assert not (Path.home() / ".amplifier" / "projects" / project_slug("/w/app") / "sessions" / "s1").exists()
 
 
@@ -136,5 +141,11 @@ def test_the_command_goes_on_until_it_is_interrupted(source: Path) -> None:
     _, errors = process.communicate(timeout=20)
     assert process.returncode == 130
     assert errors.startswith(b"watching ")
+    run("delete", "s1", "--yes")
+    process = start("import", "--watch", "claude-code", stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert process.stdout is not None
+    assert process.stdout.readline().startswith(f"left out: {source}: this session was deleted here on ".encode())
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=20)
     run("import", "--watch", "claude-code", "--again", code=2)
     run("import", "--watch", "claude-code", str(source), code=2)
