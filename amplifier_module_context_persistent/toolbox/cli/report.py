@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import json
 import webbrowser
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from ...errors import ContextPersistentError
 from ...messages.secrets.own_forms import OwnForms
+from ...paths import LOG_NAME
 from ...sessions.filters import SessionFilter
 from ...sessions.find_session import SessionFile
+from ...sessions.hosts import projects_dirs
 from ...sessions.prices import PriceList
 from ...sessions.sub_agents import with_sub_agents
 from ...sessions.transcript import Transcript, session_id_in
@@ -35,10 +37,15 @@ from .session_argument import (
     no_catalogue_option,
     session_argument,
     session_file,
+    sessions_here,
     sessions_that_may_belong,
+    storage,
     storage_option,
 )
 from .terminal import counted, escaped, one_line
+
+if TYPE_CHECKING:
+    from ..report import MadePages
 
 _MOST_NAMED = 10  # the number of messages with redactions to list
 
@@ -143,39 +150,34 @@ def reports(
     """Make pages of this project's sessions, or of those that filters choose, and one that lists them.
 
     The pages are written to DIRECTORY, and index.html lists all reports there. So several projects can have one list.
-    A page that is newer than its log is kept.
+    A page that is newer than its log is kept. A page that was made here earlier goes if its session is gone.
     """
-    from ..report import check_index, write_index
-    from ..report import report as make_report
+    from ..report import MadePages, check_index, write_index
 
-    sessions = chosen_sessions(wanted, everywhere=everywhere)
-    failed: dict[str, str] = {}
-    made = 0
-    candidates = sessions_that_may_belong(str(session.path) for session in sessions)
-    index = str(Path(directory) / "index.html")
-    with making(index, force=force):
+    pages = MadePages(directory)
+    removed, changed = list[str](), list[str]()
+    with making(str(Path(directory) / "index.html"), force=force):
         check_index(directory, force=force)
-    with unusable(directory), stages() as tell:
+    if pages.directory.is_dir():
+        with unusable(directory):
+            removed, changed = pages.remove_gone(_gone_sessions())
+        _say_gone(removed, changed)
+    try:
+        sessions = chosen_sessions(wanted, everywhere=everywhere)
+    except UnusableError:
+        if pages.is_noted():  # the last session may be gone
+            with unusable(directory):
+                write_index(directory, force=force)
+        raise
+    with unusable(directory):
         Path(directory).mkdir(mode=0o700, parents=True, exist_ok=True)
-        for number, session in enumerate(sessions):
-            tell("making reports", number, len(sessions))
-            try:
-                with open_transcript(str(session.path)) as transcript:
-                    page = Path(directory) / _own_name(transcript)
-                    below = _sub_agents(session, candidates)
-                    changed_s = max(file.modified_s for file in (session, *below))
-                    if not force and page.exists() and page.stat().st_mtime > changed_s:
-                        continue
-                    redacts = not no_redact
-                    make_report(transcript, page, views=views, redact=redacts, own=own, force=True, sub_agents=below)
-                    made += 1
-            except (OSError, ContextPersistentError, ValueError, UnusableError) as error:
-                failed[session.id] = reason(error)
-                click.echo(escaped(f"{one_line(session.id)}: {reason(error)}"), err=True)
+        options = {"views": views, "redact": not no_redact, "own": own}
+        made, failed = _make_pages(pages, sessions, options, force=force)
         path, listed = write_index(directory, force=force)
     if as_json:
         errors = [{"session": session_id, "error": why} for session_id, why in failed.items()]
-        click.echo(json.dumps({"path": path, "listed": listed, "made": made, "failed": errors}))
+        gone = {"removed": removed, "changed": changed}
+        click.echo(json.dumps({"path": path, "listed": listed, "made": made, "failed": errors, **gone}))
     else:
         click.echo(escaped(one_line(path)))
         failures = f", {len(failed):,} failed" if failed else ""
@@ -183,6 +185,57 @@ def reports(
     if opens:
         show_page(path)
     context.exit(FINDINGS if failed else DONE)
+
+
+def _say_gone(removed: Sequence[str], changed: Sequence[str]) -> None:
+    """Print on the error stream which pages of deleted sessions were removed, and which stay."""
+    for name in removed:
+        click.echo(escaped(f"{one_line(name)}: its session is gone; the page was removed"), err=True)
+    for name in changed:
+        click.echo(escaped(f"{one_line(name)}: its session is gone; the page was changed, and stays"), err=True)
+
+
+def _make_pages(
+    pages: MadePages, sessions: Sequence[SessionFile], options: dict[str, Any], *, force: bool
+) -> tuple[int, dict[str, str]]:
+    """Make the pages of sessions that are not current; return their number, and why others failed, by session."""
+    from ..report import report as make_report
+
+    failed: dict[str, str] = {}
+    made = 0
+    candidates = sessions_that_may_belong(str(session.path) for session in sessions)
+    with stages() as tell:
+        for number, session in enumerate(sessions):
+            tell("making reports", number, len(sessions))
+            try:
+                with open_transcript(str(session.path)) as transcript:
+                    name = _own_name(transcript)
+                    below = _sub_agents(session, candidates)
+                    if not force and pages.is_current(name, session, below):
+                        continue
+                    pages.begin(name, session, below)
+                    make_report(transcript, pages.directory / name, force=True, sub_agents=below, **options)
+                    pages.finish(name)
+                    made += 1
+            except (OSError, ContextPersistentError, ValueError, UnusableError) as error:
+                failed[session.id] = reason(error)
+                click.echo(escaped(f"{one_line(session.id)}: {reason(error)}"), err=True)
+    return made, failed
+
+
+def _gone_sessions() -> Callable[[str, str], bool]:
+    """Return a function that tells whether a place, of which it gets the hash, no longer has the session with an id.
+
+    Of a place that is not looked at, such as a home on a disk that is not connected, nothing is gone.
+    """
+    from ..report import place_of
+
+    if storage():
+        places = {place_of(f"{storage()}#x")}
+    else:
+        places = {place_of(root / "p" / "sessions" / "s" / LOG_NAME) for root in projects_dirs() if root.is_dir()}
+    ids = {session.id for session in sessions_here(everywhere=True)}
+    return lambda place, session_id: place in places and session_id not in ids
 
 
 def _sub_agents(session: SessionFile, sessions: Sequence[SessionFile]) -> list[SessionFile]:

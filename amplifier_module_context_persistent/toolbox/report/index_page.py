@@ -77,6 +77,15 @@ def reports_in(directory: str | os.PathLike[str]) -> list[ReportLine]:
     return sorted(lines, key=lambda line: (-line.number("ended"), line.file))
 
 
+def is_report(path: Path) -> bool:
+    """Return whether a file is the page of a session.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
+    return _notes(path) is not None
+
+
 def check_index(directory: str | os.PathLike[str], *, force: bool = False) -> None:
     """Check that `index.html` may be written: the file is missing, or is a list of reports, or `force` is set.
 

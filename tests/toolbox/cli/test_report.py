@@ -138,7 +138,7 @@ def test_reports_are_made_of_a_projects_sessions(tmp_path, monkeypatch, opened):
     assert done.stdout.strip() == str(tmp_path / "here" / "reports" / "index.html")
     assert "3 reports, 3 made." in done.stderr
     assert opened == [(tmp_path / "here" / "reports" / "index.html").as_uri()]
-    assert sorted(path.name for path in Path("reports").iterdir()) == [
+    assert sorted(path.name for path in Path("reports").glob("*.html")) == [
         "index.html",
         *(f"report-{name}.html" for name in ("both-1", "first", "fist")),
     ]
