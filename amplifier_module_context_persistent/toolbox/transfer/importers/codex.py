@@ -1,21 +1,19 @@
 """Read Codex rollouts: `~/.codex/sessions/YYYY/MM/DD/rollout-<time>-<uuid>.jsonl`, also compressed (`.zst`).
 
-A rollout is the file of a session, which Codex calls a thread. A line is `{timestamp, type, payload}`. `response_item`
-lines are the input and the output of the model. `event_msg` lines repeat them, and say which messages a person wrote,
-what was billed, and which turns were rolled back. `compacted` has the history that the model gets from then on.
-Sub-agents have rollouts of their own (`codex_files.py`).
+A rollout is the file of a session, which Codex calls a thread. A line is `{timestamp, type, payload}`; until September
+2025 it was the payload alone (`codex_bare_lines.py`). `response_item` lines are the input and the output of the model.
+`event_msg` lines repeat most of it, and say more (`codex_events.py`). `compacted` has the history that the model gets
+from then on. Sub-agents have rollouts of their own (`codex_files.py`).
 """
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import Any
 
-from ....catalogue.bill_id import BILL_KEY
-from ....forms.canonical import blocks_of, plain_content, total, usage_of
+from ....forms.canonical import plain_content
 from ....forms.openai_in_files import (
     is_of_answer,
     is_output,
@@ -27,28 +25,16 @@ from ....forms.openai_in_files import (
 from ....forms.openai_responses import kind_of
 from .account import Account
 from .branches import Branch, branches
+from .codex_bare_lines import directory_in, is_item, is_mark, with_envelope
+from .codex_events import take_event
 from .codex_files import HistoryBase, RolloutName, history_base, parent_in, rollout_of_thread, sub_rollouts
-from .codex_reading_state import CONTEXT, NEAR, AnswerLine, Rollout, held_event, text_in
+from .codex_reading_state import CONTEXT, AnswerLine, Rollout, held_event, text_in
 from .events import CompactionEvent, Event, KeptEntry, MessageRead, SessionStart
-from .fields import (
-    Message,
-    items,
-    mapping,
-    metadata,
-    named,
-    result,
-    session_name,
-    text,
-    thinking_block,
-    user,
-)
-from .source_file import Source, SourceObject, TwoSessionsError, objects_of
+from .fields import Message, items, mapping, metadata, named, result, session_name, text, user
+from .source_file import Sample, Source, SourceObject, TwoSessionsError, objects_of
 from .waiting_events import WaitingEvents
 
 MOST_SUBAGENTS = 10_000
-_END_CHARS = 300
-_TOLD = frozenset({"token_count", "user_message", "thread_rolled_back", "thread_name_updated"})
-_REASONING = frozenset({"agent_reasoning", "agent_reasoning_raw_content"})
 
 
 def take(rollout: Rollout, at: SourceObject) -> None:
@@ -58,12 +44,15 @@ def take(rollout: Rollout, at: SourceObject) -> None:
         TwoSessionsError: the line begins another session.
     """
     kind, payload = text(at.value.get("type")), mapping(at.value.get("payload"))
+    if not payload and at.value.get("record_type") == "state":
+        rollout.account.skip("state")
+        return
     exported_id = rollout.exported.note(at.number, at.value)
     if kind == "response_item" and payload:
         _item(rollout, at, payload, exported_id)
         return
     if kind == "event_msg":
-        _told(rollout, at, payload)
+        take_event(rollout, at, payload)
         return
     if kind == "compacted":
         rollout.account.map(kind)
@@ -144,11 +133,14 @@ def _message(rollout: Rollout, at: SourceObject, item: dict[str, Any], blocks: l
     role = text(item.get("role"))
     rollout.account.map(f"message of {role or 'nobody'}")
     role = role or "user"
-    is_persons = role == "user" and hash(text_in(blocks)) in rollout.said
+    said = text_in(blocks)
+    is_persons = role == "user" and (rollout.withdraw(said) or hash(said) in rollout.said)
     if is_persons:
         source = None
     elif role == "user":
         source = "codex:context"
+        if "cwd" not in rollout.facts and (directory := directory_in(said)):
+            rollout.facts["cwd"] = directory
     else:
         source = f"codex:{role}"
     message_id = exported_id or text(item.get("id")) or rollout.line_id(at.number)
@@ -167,110 +159,6 @@ def _said_by_agent(rollout: Rollout, at: SourceObject, told: dict[str, Any], kin
     message_id = text(told.get("id")) or rollout.line_id(at.number)
     given = metadata(message_id, at.value.get("timestamp"), source="codex:agent", imported=between)
     rollout.put(MessageRead(user(said, given), at.number))
-
-
-def _told(rollout: Rollout, at: SourceObject, event: dict[str, Any]) -> None:
-    """Add the content of an event, by which the program tells its user interface what happens.
-
-    Most events repeat other lines.
-    """
-    kind = text(event.get("type"))
-    account = rollout.account
-    thought = text(event.get("text")).strip()
-    if kind in _REASONING and thought:
-        known = rollout.answer.reasoning if rollout.answer else rollout.reasoned
-        if thought in known:
-            account.skip("event agent_reasoning")
-        else:
-            line = AnswerLine(at.number, at.value.get("timestamp"), [thinking_block(thought)], [], thought)
-            rollout.answering().lines.append(line)
-        return
-    completed = mapping(event.get("item"))
-    if kind == "item_completed" and completed.get("type") == "UserMessage":
-        account.keep("event item_completed of a person")
-        _person_said(rollout, "".join(text(block.get("text")) for block in blocks_of(completed.get("content"))))
-        return
-    if kind not in _TOLD:
-        account.skip(f"event {kind}")
-        return
-    account.keep(f"event {kind}")
-    if kind == "user_message":
-        _person_said(rollout, text(event.get("message")))
-    elif kind == "thread_name_updated":
-        if text(event.get("thread_id")) in ("", rollout.session_id):
-            rollout.facts |= named(event, title="thread_name")
-    elif kind == "token_count":
-        info = mapping(event.get("info"))
-        usage = _usage(mapping(info.get("last_token_usage")))
-        if usage:
-            rollout.end_answer()
-            _bill(rollout, usage, info, is_exported=rollout.exported.last_line == at.number)
-    else:
-        turns = event.get("num_turns")
-        _roll_back(rollout, at.number, turns if isinstance(turns, int) else 1)
-
-
-def _bill(rollout: Rollout, usage: dict[str, Any], info: dict[str, Any], *, is_exported: bool) -> None:
-    """Add to the last answer the usage of its request, and an id for billing.
-
-    A fork and a sub-agent begin with a copy of their parent's history, including `token_count`, with new times and
-    without ids. So the id is a hash of the answer's content, its usage and its family: the copy gets the same id and is
-    billed once. An answer that was exported from here gets no new id: it is billed under the id of the exported
-    message.
-    """
-    for held in reversed(rollout.live[-NEAR:]):
-        if held.role == "assistant":
-            message = rollout.message(held)
-            given = message["metadata"]
-            said = (rollout.family, message["content"], message.get("tool_calls"), info)
-            key = repr(said).encode("utf-8", "surrogatepass")
-            bill = {BILL_KEY: f"codex:{hashlib.sha256(key).hexdigest()[:32]}"} if not is_exported else {}
-            asked = {key: given[key] for key in ("provider", "model") if key in given}
-            told = {**asked, "usage": usage} | bill | given | {"usage": usage} | bill
-            rollout.change(held, {**message, "metadata": told})
-            return
-
-
-def _person_said(rollout: Rollout, given: str) -> None:
-    """Note a text that a person wrote, according to an event."""
-    said = given.strip()
-    rollout.tells_people = True
-    rollout.said.add(hash(said))
-    _mark_person(rollout, said)
-
-
-def _mark_person(rollout: Rollout, said: str) -> None:
-    """Mark the last item with this text as a message of a person. Images and context may be around the text."""
-    for held in reversed(rollout.live[-_MOST_LOOKED_AT:]):
-        if held.role != "user":
-            continue
-        message = rollout.message(held)
-        if _contains_words(text_in(message["content"]), said):
-            facts = {key: value for key, value in message["metadata"].items() if key != "source"}
-            rollout.change(held, {**message, "metadata": facts})
-            held.source = None
-            return
-
-
-_MOST_LOOKED_AT = 8  # events before the one that says what a person wrote
-
-
-def _contains_words(text: str, said: str) -> bool:
-    """Return whether an item's text is what a person said, or begins or ends with it."""
-    if text == said:
-        return True
-    return bool(said) and (text.startswith(said[:_END_CHARS]) or text.endswith(said[-_END_CHARS:]))
-
-
-def _roll_back(rollout: Rollout, line: int, turns: int) -> None:
-    """Remove the last turns from the history. The removed turns become an abandoned branch."""
-    rollout.end_answer()
-    turn_starts = [position for position, held in enumerate(rollout.live) if held.is_person(rollout)]
-    if not turn_starts or turns <= 0:
-        return
-    begin = turn_starts[-min(turns, len(turn_starts))]
-    rollout.rolled_back.append((line, rollout.live[:begin], rollout.live[begin:]))
-    del rollout.live[begin:]
 
 
 def _note_facts(rollout: Rollout, meta: dict[str, Any]) -> None:
@@ -307,20 +195,19 @@ def _family(meta: dict[str, Any]) -> str:
     return next(filter(None, map(text, come_from)), "")
 
 
-def _usage(given: dict[str, Any]) -> dict[str, Any]:
-    return usage_of(
-        input_tokens=given.get("input_tokens"),
-        output_tokens=total(given.get("output_tokens")),
-        cache_read_tokens=given.get("cached_input_tokens"),
-        reasoning_tokens=given.get("reasoning_output_tokens"),
-    )
-
-
 _TYPES = frozenset({"session_meta", "response_item", "compacted", "turn_context", "event_msg"})
 
 
-def is_entry(entry: dict[str, Any]) -> bool:
-    """Return whether an object is a line of a rollout."""
+def score(sample: Sample) -> int:
+    """Return how well a file fits this format: the number of its first lines that are a rollout's.
+
+    Items without an envelope count only beside a line that other formats do not have.
+    """
+    has_mark = any(map(is_mark, sample.entries))
+    return sum(_is_entry(entry) or (has_mark and (is_item(entry) or is_mark(entry))) for entry in sample.entries)
+
+
+def _is_entry(entry: dict[str, Any]) -> bool:
     return text(entry.get("type")) in _TYPES and isinstance(entry.get("payload"), dict)
 
 
@@ -365,7 +252,7 @@ def _read_rollout(
     rollout.base_files.add(source.path)
     for at in objects_of(source, account):
         _take_with_base(rollout, at, source.path)
-    rollout.end_answer()
+    rollout.finish()
     return rollout
 
 
@@ -389,6 +276,8 @@ def _take_base(rollout: Rollout, base: HistoryBase, path: str, line: int) -> Non
 
 def _take_with_base(rollout: Rollout, at: SourceObject, path: str) -> None:
     """Add a line, and first the history in another rollout to which the line refers."""
+    if "payload" not in at.value:
+        at = at._replace(value=with_envelope(at.value))
     take(rollout, at)
     base = rollout.base
     if base is not None:

@@ -7,11 +7,14 @@ events are kept in a temporary file.
 
 from __future__ import annotations
 
+import hashlib
 import re
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from ....catalogue.bill_id import BILL_KEY
 from ....forms.openai_in_files import of_provider
 from ..export_mark import ExportedPart
 from .account import Account
@@ -27,14 +30,31 @@ NEAR = 64
 """The number of events at the end that stay in memory, because later lines may change them."""
 
 
+_END_CHARS = 300
+_MOST_ASKED = 8
+"""The number of messages of a person that events reported last, and that an item may still repeat."""
+
+
 class AnswerLine(NamedTuple):
-    """A line of an answer: the blocks and calls of its item, or the reasoning that an event reports (`told`)."""
+    """A line of an answer: the blocks and calls of its item, or the text or reasoning that an event reports."""
 
     number: int
     time: Any
     blocks: list[Message]
     calls: list[Message]
     told: str = ""
+    """The words that an event reports; empty for an item."""
+    event: str = ""
+    """The name of the event in the account."""
+
+
+class RequestBill(NamedTuple):
+    """The usage of a request, as reported (`info`) and under the log's names."""
+
+    usage: dict[str, Any]
+    info: dict[str, Any]
+    is_exported: bool
+    """Whether the request's answer was exported from here."""
 
 
 @dataclass(slots=True)
@@ -42,14 +62,25 @@ class Answer:
     """The lines so far of an answer that is not complete."""
 
     model: str
+    bill: RequestBill | None = None
+    """The usage of the answer's request, if it was reported before the answer's items."""
     lines: list[AnswerLine] = field(default_factory=list)
     exported_id: str = ""
     """The id of the message from which this package exported the answer; "" for any other answer."""
     reasoning: str = ""
     """The text of the answer's reasoning items."""
 
+    @property
+    def is_told(self) -> bool:
+        """Whether only events report the answer so far."""
+        return all(line.told for line in self.lines)
 
-@dataclass(slots=True)
+    def says(self, words: str) -> bool:
+        """Return whether an item of the answer says some words."""
+        return any(contains_words(text_in(line.blocks), words) for line in self.lines if not line.told)
+
+
+@dataclass(slots=True, eq=False)
 class HeldEvent:
     """An event of a rollout, with the facts that are needed after the event was moved to a temporary file."""
 
@@ -89,6 +120,15 @@ def held_event(event: Event) -> HeldEvent:
     return HeldEvent(event, None, role, told.get("source"), told["message_id"], hash(said), is_context)
 
 
+class Asked(NamedTuple):
+    """A message of a person that an event reports."""
+
+    held: HeldEvent
+    said: str
+    event: str
+    """The name of the event in the account."""
+
+
 @dataclass(slots=True)
 class Rollout:
     """The events of a rollout's lines. The events of rolled-back turns are kept separately."""
@@ -108,6 +148,14 @@ class Rollout:
     said: set[int] = field(default_factory=set)
     """The hashes of texts that a person wrote, according to events."""
     tells_people: bool = False
+    asked: deque[Asked] = field(default_factory=deque)
+    """The last messages of a person that only events report."""
+    last_count: dict[str, Any] = field(default_factory=dict)
+    """The last report of usage."""
+    counts_first: bool | None = None
+    """Whether usage is reported before the items of the answer; None until usage is reported."""
+    next_bill: RequestBill | None = None
+    """The usage of the next answer, if it was reported before the answer's first line."""
     family: str = ""
     """The id of the thread that this thread was forked or started from, if the file names it; else the id of this
     thread."""
@@ -186,11 +234,83 @@ class Rollout:
         self.answer = self.answer or Answer(self.model)
         return self.answer
 
+    def tell(self, line: AnswerLine) -> None:
+        """Add a line that an event reports to the current answer. After a report of usage it begins the next one."""
+        if self.answer is not None and self.answer.bill is not None:
+            self.end_answer()
+        self.answering().lines.append(line)
+
+    def has_said(self, words: str) -> bool:
+        """Return whether an item of the current answer, or of an answer near the end, says some words."""
+        if self.answer is not None and self.answer.says(words):
+            return True
+        for held in reversed(self.live[-NEAR:]):
+            if held.role == "user" and held.is_person(self):
+                return False
+            if held.role == "assistant" and contains_words(text_in(self.message(held)["content"]), words):
+                return True
+        return False
+
+    def ask(self, message: MessageRead, said: str, event: str) -> None:
+        """Add a message of a person that an event reports. An item that repeats it takes its place (`withdraw`)."""
+        self.put(message)
+        self.asked.append(Asked(self.live[-1], said, event))
+        if len(self.asked) > _MOST_ASKED:
+            self.account.map(self.asked.popleft().event)
+
+    def withdraw(self, said: str) -> bool:
+        """Remove a message of a person that an event reported, because an item says the same.
+
+        Return whether there is one.
+        """
+        for asked in self.asked:
+            if contains_words(said, asked.said) and asked.held in self.live:
+                self.asked.remove(asked)
+                self.live.remove(asked.held)
+                self.account.keep(asked.event)
+                return True
+        return False
+
+    def bill(self, bill: RequestBill) -> None:
+        """Give an answer the usage of its request: the last answer, or the next one if usage is reported first."""
+        answer = self.answer
+        if self.counts_first is None:
+            has_answer = any(held.role == "assistant" for held in self.live[-NEAR:])
+            self.counts_first = not has_answer and (answer is None or answer.is_told)
+        if answer is not None and answer.is_told:
+            answer.bill = bill
+        elif self.counts_first and answer is None:
+            self.next_bill = bill
+        else:
+            self.end_answer()
+            self._bill_last(bill)
+
+    def _bill_last(self, bill: RequestBill) -> None:
+        """Add to the last answer the usage of its request, and an id for billing.
+
+        A fork and a sub-agent begin with a copy of their parent's history, including `token_count`, with new times and
+        without ids. So the id is a hash of the answer's content, its usage and its family: the copy gets the same id
+        and is billed once. An answer that was exported from here gets no new id: it is billed under the id of the
+        exported message.
+        """
+        for held in reversed(self.live[-NEAR:]):
+            if held.role == "assistant":
+                message = self.message(held)
+                given = message["metadata"]
+                said = (self.family, message["content"], message.get("tool_calls"), bill.info)
+                key = repr(said).encode("utf-8", "surrogatepass")
+                told = {} if bill.is_exported else {BILL_KEY: f"codex:{hashlib.sha256(key).hexdigest()[:32]}"}
+                asked = {key: given[key] for key in ("provider", "model") if key in given}
+                facts = {**asked, "usage": bill.usage} | told | given | {"usage": bill.usage} | told
+                self.change(held, {**message, "metadata": facts})
+                return
+
     def end_answer(self) -> None:
         """Make one message from the lines of the current answer, and add it.
 
-        An event with reasoning is skipped if it repeats a reasoning item. Otherwise its text is used, because an item
-        may have only encrypted reasoning.
+        An event is skipped if it repeats an item. Otherwise its text is used. For example, an item may have only
+        encrypted reasoning. The message is named after its first line, also if that line repeats an item: it keeps its
+        id when the file grows.
         """
         answer = self.answer
         self.answer = None
@@ -200,24 +320,42 @@ class Rollout:
         blocks: list[Message] = []
         calls: dict[str, Message] = {}
         time = None
-        number = 0
         for line in answer.lines:
-            if line.told and line.told in answer.reasoning:
-                self.account.skip("event agent_reasoning")
-                continue
-            if line.told:
-                self.account.map("event agent_reasoning")
-            number = number or line.number  # of the first line that counts
             time = time or line.time
+            if line.told:
+                if _is_repeated(line, answer):
+                    self.account.skip(line.event)
+                    continue
+                self.account.map(line.event)
             for block in line.blocks:
                 _add_reasoning(blocks, block)
             for one in line.calls:
                 calls.setdefault(one["id"], one)
+        number = answer.lines[0].number
         provider = text(self.facts.get("provider")) or "openai"
         facts = metadata(answer.exported_id or self.line_id(number), time, provider=provider, model=answer.model)
         message = assistant(blocks, calls.values(), facts)
-        if message is not None:
-            self.add(MessageRead(of_provider(message), number))
+        if message is None:
+            return
+        self.add(MessageRead(of_provider(message), number))
+        bill = answer.bill or self.next_bill
+        if bill is not None:
+            self.next_bill = None
+            self._bill_last(bill)
+
+    def finish(self) -> None:
+        """End the last answer, and note the messages that only events report. Call this at the end of the rollout."""
+        self.end_answer()
+        for asked in self.asked:
+            self.account.map(asked.event)
+        self.asked.clear()
+
+
+def _is_repeated(line: AnswerLine, answer: Answer) -> bool:
+    """Return whether an item of an answer says what an event reports."""
+    if line.blocks[0]["type"] == "thinking":
+        return line.told in answer.reasoning
+    return answer.says(line.told)
 
 
 def _add_reasoning(blocks: list[Message], block: Message) -> None:
@@ -243,3 +381,18 @@ def text_in(content: Any) -> str:
     if isinstance(content, str):
         return content.strip()
     return "\n".join(text(block.get("text")) for block in content if block.get("type") == "text").strip()
+
+
+def contains_words(text: str, said: str) -> bool:
+    """Return whether a text is what was said, or begins or ends with it on lines of its own, or beside a tag.
+
+    Of long words only the first and the last characters are compared.
+    """
+    if text == said:
+        return True
+    begin, end = said[:_END_CHARS], said[-_END_CHARS:]
+    is_cut = len(said) > _END_CHARS
+    if not said:
+        return False
+    begins = text.startswith(begin) and (is_cut or text[len(begin)] in "\n<")
+    return begins or (text.endswith(end) and (is_cut or text[-len(end) - 1] in "\n>"))

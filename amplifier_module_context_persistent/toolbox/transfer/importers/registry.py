@@ -19,6 +19,7 @@ from . import (
     claude_code_entries,
     claude_stream,
     codex,
+    codex_bare_lines,
     codex_exec,
     copilot_cli,
     cursor,
@@ -53,6 +54,8 @@ class Importer(NamedTuple):
     score: Score
     marks: frozenset[str] = frozenset()
     """Keys that only this format has. A line with such a key is never in another format."""
+    may_have: Callable[[dict[str, Any]], bool] = lambda _: False
+    """Returns whether such a file may have a line without these keys, although it may also be in another format."""
 
 
 def _lines(is_entry: Callable[[dict[str, Any]], bool]) -> Score:
@@ -78,7 +81,7 @@ IMPORTERS = (
         "claude-code", "a Claude Code session", claude_code.read, _lines(claude_code_entries.is_entry), _CLAUDE_MARKS
     ),
     Importer("claude-stream", "a stream of Claude Code", claude_stream.read, _lines(claude_stream.is_entry)),
-    Importer("codex", "a Codex rollout", codex.read, _lines(codex.is_entry), frozenset({"payload"})),
+    Importer("codex", "a Codex rollout", codex.read, codex.score, frozenset({"payload"}), codex_bare_lines.is_item),
     Importer("codex-exec", "events of `codex exec`", codex_exec.read, _lines(codex_exec.is_entry)),
     Importer("goose", "a session of Goose", goose.read, goose.score),
     Importer("cursor", "a transcript of Cursor", cursor.read, _lines(cursor.is_entry)),
@@ -221,7 +224,7 @@ def format_check(importer: Importer) -> Callable[[int, dict[str, Any]], None]:
         if not marks.isdisjoint(entry) or _TALK.isdisjoint(entry):
             return
         sample = Sample((entry,))
-        if importer.score(sample):
+        if importer.score(sample) or importer.may_have(entry):
             return
         other = _first_importer(sample)
         if other is None:

@@ -182,9 +182,9 @@ def test_compressed_files_and_bombs(tmp_path: Path) -> None:
     assert not (tmp_path / "new").exists()
 
 
-def test_a_text_event_alone_is_no_session(tmp_path: Path) -> None:
-    """Events repeat what items say; without items there is no message."""
-    source = write_jsonl(tmp_path / "r.jsonl", [META | {"payload": {"id": "x"}}, told("hi"), json.dumps(7)])
+def test_a_file_without_a_message_is_no_session(tmp_path: Path) -> None:
+    """The error names the first line that cannot be read."""
+    source = write_jsonl(tmp_path / "r.jsonl", [META | {"payload": {"id": "x"}}, told(""), json.dumps(7)])
     with pytest.raises(ImportRefusedError, match="line 3"):
         import_session(source, path=tmp_path / "new")
 
