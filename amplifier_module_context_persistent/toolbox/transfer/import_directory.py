@@ -20,6 +20,7 @@ from .importers.amplifier_agent import comes_with_transcript
 from .importers.bedrock import comes_with_session
 from .importers.claude_code_files import session_of
 from .importers.codex_files import comes_with_parent
+from .importers.gemini_cli_files import comes_with_session as comes_with_gemini_session
 from .wanted_sessions import NotMeantError, WantedSessions
 from .write_host_files import TRANSCRIPT_NAME
 
@@ -90,6 +91,8 @@ def _comes_with_its_session(path: str) -> bool:
     if name == TRANSCRIPT_NAME and os.path.isfile(os.path.join(directory, LOG_NAME)):
         return True
     if comes_with_transcript(path) or comes_with_session(path) or comes_with_parent(path):
+        return True
+    if comes_with_gemini_session(path):
         return True
     if name.startswith("agent-") and name.endswith(".meta.json"):
         return os.path.isfile(f"{path.removesuffix('.meta.json')}.jsonl")

@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from amplifier_module_context_persistent.toolbox.transfer.import_directory import import_all, session_paths
+from amplifier_module_context_persistent.toolbox.transfer.import_session import import_session
 from tests.support.imports import history_and_view, imported, records, texts, write_jsonl
 from tests.support.sweeps import proof
 
@@ -136,3 +138,120 @@ async def test_a_call_that_did_not_go_well_has_failed(tmp_path: Path, status: st
     path.write_text(json.dumps({**HEAD, "messages": messages}))
     history, _ = await history_and_view(imported(path).path)
     assert (history[-1]["role"], history[-1]["metadata"].get("is_error", False)) == ("tool", failed)
+
+
+def changed(*messages: Entry) -> Entry:
+    return {"$set": {"messages": list(messages), "lastUpdated": "2026-02-02T03:00:00.000Z"}}
+
+
+TALK = [
+    HEAD,
+    says("user", "u1", "one"),
+    says("gemini", "a1", "1"),
+    says("user", "u2", "two"),
+    says("gemini", "a2", "2"),
+]
+
+
+@proof
+async def test_a_history_that_replaces_what_was_said_is_a_compaction(tmp_path: Path) -> None:
+    """What is in it no more stays in the session; views go on from its summary and from what it kept."""
+    kept = [says("user", "u2", [{"text": "two"}]), says("gemini", "a2", [{"text": "2"}])]
+    lines = [*TALK, changed(says("user", "s", "What was done."), says("gemini", "t", "Got it."), *kept)]
+    report = imported(write_jsonl(tmp_path / "s.jsonl", [*lines, says("user", "u3", "three")]))
+    history, view = await history_and_view(report.path)
+    said = ["user: one", "assistant: 1", "assistant: Got it.", "user: two", "assistant: 2", "user: three"]
+    assert texts(history) == said
+    assert texts(view) == ["user: <summary>\nWhat was done.\n</summary>", *said[2:]]
+
+
+async def test_a_message_that_was_written_over_stays_and_is_compacted(tmp_path: Path) -> None:
+    """Its new version has an id of its own; a rewind to it finds it."""
+    lines = [*TALK, changed(says("gemini", "a1", "1!"), *TALK[3:]), says("user", "u3", "three")]
+    history, view = await history_and_view(imported(write_jsonl(tmp_path / "s.jsonl", lines)).path)
+    assert texts(history) == ["user: one", "assistant: 1", "assistant: 1!", "user: two", "assistant: 2", "user: three"]
+    assert texts(view)[-4:] == texts(history)[-4:]
+    assert "assistant: 1" not in texts(view)
+    back = imported(write_jsonl(tmp_path / "t.jsonl", [*lines, {"$rewindTo": "a1"}, says("user", "u4", "four")]))
+    assert texts((await history_and_view(back.path))[0]) == ["user: one", "assistant: 1", "user: four"]
+
+
+@proof(quick=1)
+@pytest.mark.parametrize("masked", [False, True])
+async def test_a_history_with_other_parts_says_the_same(tmp_path: Path, *, masked: bool) -> None:
+    """Parts in place of a text, calls and results as parts, outputs that are masked: nothing is new in it."""
+    call = {"id": "c", "name": "ls", "args": {}, "status": "success", "result": [{"text": "a b"}]}
+    response = {"functionResponse": {"id": "c", "name": "ls", "response": {"output": "[masked]" if masked else "a b"}}}
+    lines = [HEAD, says("user", "u", "list"), says("gemini", "a", "I look.", toolCalls=[call])]
+    again = [
+        says("user", "u", [{"text": "list"}]),
+        says("gemini", "a", [{"text": "I look."}, {"functionCall": {"id": "c", "name": "ls", "args": {}}}]),
+        says("user", "r", [response]),
+    ]
+    again[1]["toolCalls"] = [{**call, "result": [response]}]
+    report = imported(write_jsonl(tmp_path / "s.jsonl", [*lines, changed(*again), says("gemini", "b", "Done.")]))
+    history, _ = await history_and_view(report.path)
+    assert texts(history) == ["user: list", "assistant: I look. ls", "tool: a b", "assistant: Done."]
+    assert sum(one.compactions for one in report.sessions) == 0
+
+
+async def test_a_file_that_has_only_the_history(tmp_path: Path) -> None:
+    """Calls and results among its parts are such; what the program wrote is no person's."""
+    listed = [
+        says("user", "c", "<session_context>\nToday"),
+        says("user", "u", "list"),
+        says("gemini", "a", [{"functionCall": {"id": "c", "name": "ls", "args": {"p": 1}}}]),
+        says("user", "r", [{"functionResponse": {"id": "c", "name": "ls", "response": {"output": "a b"}}}]),
+    ]
+    history, _ = await history_and_view(imported(write_jsonl(tmp_path / "s.jsonl", [HEAD, changed(*listed)])).path)
+    assert texts(history) == ["user: <session_context>\nToday", "user: list", "assistant: ls", "tool: a b"]
+    assert [one["metadata"].get("source") for one in history[:2]] == ["gemini-cli:context", None]
+    assert history[3]["tool_call_id"] == history[2]["tool_calls"][0]["id"]
+
+
+def chats(home: Path) -> Path:
+    """A session with a sub-agent, and an older file of it."""
+    directory = home / ".gemini/tmp/p/chats"
+    called = {
+        "id": "c",
+        "name": "agent",
+        "args": {},
+        "status": "success",
+        "agentId": "sub-1",
+        "result": [{"text": "ok"}],
+    }
+    lines = [HEAD, says("user", "u", "go"), says("gemini", "a", "", toolCalls=[called])]
+    write_jsonl(directory / "session-2026-02-02T02-00-g-1.jsonl", lines)
+    (directory / "session-2026-02-02T02-00-g-1.json").write_text(json.dumps({**HEAD, "messages": lines[1:2]}))
+    inner = {**HEAD, "sessionId": "sub-1", "kind": "subagent"}
+    write_jsonl(directory / "g-1/sub-1.jsonl", [inner, says("user", "su", "look"), says("gemini", "sa", "seen")])
+    return directory
+
+
+def test_sub_agents_come_with_their_session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are its children, with the call that started them; an older file of the session is left out."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    chats(tmp_path)
+    paths = session_paths(tmp_path / ".gemini")
+    assert [Path(path).name for path in paths] == ["session-2026-02-02T02-00-g-1.jsonl"]
+    [done] = import_all(paths)
+    assert done.report is not None
+    assert [(one.kind, one.session_id) for one in done.report.sessions] == [
+        ("session", "g-1"),
+        ("subagent", "g-1_sub-1"),
+    ]
+    header = records(done.report.sessions[1].path, "header")[0]
+    assert (header["parent_id"], header["source"]["spawned_by"]) == ("g-1", "c")
+    assert done.report.account.lines == done.report.account.accounted
+
+
+def test_a_sub_agents_file_alone_names_its_session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its session was deleted; then it is found, and is a child of that session all the same."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    directory = chats(tmp_path)
+    for path in directory.glob("session-*"):
+        path.unlink()
+    [path] = session_paths(tmp_path / ".gemini")
+    report = import_session(path)
+    assert report.session_id == "g-1_sub-1"
+    assert records(report.path, "header")[0]["parent_id"] == "g-1"
