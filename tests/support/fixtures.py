@@ -12,6 +12,7 @@ import pytest_asyncio
 from amplifier_core import AmplifierSession, HookResult
 
 from amplifier_module_context_persistent.log.file_log import FileLog
+from amplifier_module_context_persistent.log.postgres import marks_after_start
 from amplifier_module_context_persistent.search import pattern
 from amplifier_module_context_persistent.session.event_names import EVENTS
 from amplifier_module_context_persistent.sessions import session_is_open
@@ -55,6 +56,14 @@ def own_open_files(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
             for name in ("self", str(os.getpid())):
                 (processes / name).symlink_to(f"{SYSTEMS_PROCESSES}/{name}")
             patch.setattr(session_is_open, "PROCESSES", str(processes))
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def settled_servers() -> Iterator[None]:
+    """Let a deletion not wait after a server was started, as sessions of other processes may need it to."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(marks_after_start, "SETTLED_S", 0.0)
         yield
 
 

@@ -17,6 +17,7 @@ from ...errors import AppendError, DeleteError, LogUnreadableError
 from ..database_location import Location, parse_location
 from . import rows
 from .layout import layout_of
+from .marks_after_start import seconds_until_marked
 from .migration_steps import ARCHIVE, BY_ID, ID, PROJECT, TOUCHED
 from .open_marks import is_direct, may_go
 from .replica import place_to_read
@@ -365,10 +366,30 @@ def open_marks_in(storage: str) -> frozenset[int] | None:
         return frozenset(key for (key,) in connection.execute(statement).fetchall())
 
 
+def wait_for_marks(storage: str, tell: Callable[[float], None] = lambda _: None) -> None:
+    """Wait until all open sessions of a database have had the time to mark their logs (`marks_after_start`).
+
+    Args:
+        storage: a location.
+        tell: called before the wait with its length in seconds; not called if nothing is to be waited for.
+
+    Raises:
+        ValueError: the location is invalid.
+        LogUnreadableError: the server cannot be queried.
+    """
+    with asking(storage, TIMEOUT_S, of_primary=True) as (connection, location):
+        seconds = seconds_until_marked(connection, location)
+    if seconds > 0:
+        tell(seconds)
+        time.sleep(seconds)
+
+
 def delete_stored_log(
     location: str, size_bytes: int, *, begin: Callable[[], None] = lambda: None, timeout_s: float = TIMEOUT_S
 ) -> None:
     """Delete a log's rows, if the log still has the size `size_bytes`; `begin` is called right before the deletion.
+
+    If the server has just been started, first wait until open sessions have marked their logs (`marks_after_start`).
 
     Raises:
         DeleteError: the log has another size, or a session has it open; nothing was deleted.
@@ -377,6 +398,8 @@ def delete_stored_log(
     """
     advice = "; look whether the log is there before trying again"
     with asking(location, timeout_s, AppendError, advice, of_primary=True) as (connection, parsed):
+        time.sleep(seconds_until_marked(connection, parsed))
+        connection.deadline = time.monotonic() + timeout_s  # type: ignore[attr-defined]  # of DeadlineConnection
         rows.begin(connection, limit_s=timeout_s)
         head = rows.read_head(connection, parsed.schema, parsed.name, lock=True)
         if head is None:

@@ -217,19 +217,15 @@ class PostgresLog(PostgresReader):
             raise _LogDeletedError("it was deleted")
 
     def _mark(self) -> None:
-        """Mark the log as open, if it exists. If the server refuses the mark, the session continues without it."""
+        """Mark the log as open, if it exists."""
         if not self._marks_open or not self.describe().exists:
             return
         server = self._server
-        try:
-            if self._marked_in is not server:
-                if server.marks.take(mark_key(self.location)):
-                    self._marked_in = server
-            elif self._is_mark_doubtful:
-                server.marks.check()
-        except Exception as error:  # noqa: BLE001 - no error may let an acknowledged append fail
-            logger.info("%s: the session could not be marked as open: %s", self.shown, error)
-            self._marks_open = False  # else every append would ask for the refused mark again
+        if self._marked_in is not server:
+            self._marked_in = server
+            server.marks.take(mark_key(self.location))
+        elif self._is_mark_doubtful:
+            server.marks.check()
         self._is_mark_doubtful = False
 
     def _append_part(self, batch: Sequence[Prepare], *, wait: bool) -> list[Outcome]:

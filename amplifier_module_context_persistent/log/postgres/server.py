@@ -82,11 +82,12 @@ _OWN_SEARCH_PATH = b"""
 """
 """SQL: take operators and types from `pg_catalog` only. Not behind a pooler, whose connections have other users."""
 
-_TIMELINE = """
+TIMELINE = """
     case when pg_catalog.pg_is_in_recovery() then ''
          else (select system_identifier from pg_catalog.pg_control_system()) || '/'
               || pg_catalog.substr(pg_catalog.pg_walfile_name(pg_catalog.pg_current_wal_lsn()), 1, 8) end
 """
+"""SQL: what `timeline_of` returns."""
 _PREPARED_STATEMENTS_LOST = ("26000", "42P05")
 """SQLSTATE: a prepared statement does not exist, or another client of the pooler has one with its name."""
 READ_ONLY = "25006"
@@ -393,7 +394,7 @@ class Server:
         """Read the server's timeline, and whether its rows have places; a server of another kind may lack either."""
         place = f"select ctid from {self.location.schema}.log where false"
         try:
-            (timeline, _) = connection.execute(f"select {_TIMELINE}, ({place})".encode()).fetchone()
+            (timeline, _) = connection.execute(f"select {TIMELINE}, ({place})".encode()).fetchone()
             connection.timeline = timeline
             connection.has_places = True
         except psycopg.Error:
@@ -420,7 +421,7 @@ def timeline_of(connection: psycopg.Connection[Any]) -> str:
     Raises:
         psycopg.Error: the server has no timeline.
     """
-    row = connection.execute(f"select {_TIMELINE}".encode()).fetchone()
+    row = connection.execute(f"select {TIMELINE}".encode()).fetchone()
     return str(row[0]) if row else ""
 
 

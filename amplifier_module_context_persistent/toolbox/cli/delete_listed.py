@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import time
 from collections.abc import Iterable, Sequence
@@ -15,8 +16,8 @@ import click
 
 from ...catalogue.session_list_cache import Glances
 from ...clock import utc_now
-from ...errors import ContextPersistentError, DeleteError
-from ...log.database_location import stored_name
+from ...errors import ContextPersistentError, DeleteError, LogError
+from ...log.database_location import split_location, stored_name
 from ...log.open_reader import open_reader
 from ...sessions.find_session import SessionFile
 from ...sessions.overview import Overview, held_logs, overview_of
@@ -160,6 +161,7 @@ def _check_age(deletion: Deletion, older: float) -> None:
 
 def _delete_all(todo: Sequence[Deletion], *, host_files: bool, older: float | None) -> None:
     """Delete sessions. If a session cannot be deleted, print the reason, store it in `refused`, and go on."""
+    _wait_for_marks(todo)
     for deletion in reversed(todo):  # sub-agents' sessions first: a second deletion then finds them all
         path = str(deletion.seen.session.path)
         try:
@@ -174,6 +176,21 @@ def _delete_all(todo: Sequence[Deletion], *, host_files: bool, older: float | No
         if deletion.not_noted:
             why = f"an import may bring it back: {deletion.not_noted}"
             click.echo(f"DELETED, NOT NOTED: {one_line(path)}: {why}", err=True)
+
+
+def _wait_for_marks(todo: Sequence[Deletion]) -> None:
+    """Wait until open sessions have said that they are open to databases that have just been started, and print it."""
+    locations = [path for deletion in todo if stored_name(path := str(deletion.seen.session.path)) is not None]
+    for storage in sorted({split_location(location)[0] for location in locations}):
+        from ...log.postgres.list_logs import wait_for_marks  # its driver is an extra
+
+        with suppress(LogError, ValueError):  # the deletion says what is wrong
+            wait_for_marks(storage, _tell_wait)
+
+
+def _tell_wait(seconds: float) -> None:
+    which = "the database has just been started"
+    click.echo(f"{which}: waiting {math.ceil(seconds)} s until open sessions have said that they are open", err=True)
 
 
 def _tell_deleted(done: Sequence[Deletion]) -> None:
