@@ -56,7 +56,7 @@ _OLD_NAMES = ("context-search.sqlite3", "context-search.sqlite3.*.part")
 _OLD_SUFFIXES = (".checkpoint", ".checkpoint-????????.part")
 """Files of earlier versions: beside the catalogue, and beside a log."""
 
-FIGURES_VERSION = 4
+FIGURES_VERSION = 5
 """The version of the computation of figures. Figures of another version are computed again."""
 FIGURE_TABLES = MappingProxyType(
     {

@@ -17,7 +17,7 @@ from typing import Any
 from ..log.contract import ReadableLog
 from ..log.record_line import CONTROL_HEAD, Message, decode
 from ..messages.answer_usage import usage_of_message
-from ..messages.message import calls_of, result_id_of, text_of
+from ..messages.message import calls_of, metadata_of, result_id_of, text_of
 from ..messages.message_times import instant_of, timestamp_of
 from ..messages.metadata import given_id, is_human, is_repair
 from ..messages.normalize import tokens_of
@@ -105,6 +105,8 @@ class RecordPass:
         """The requests that each assistant message answers according to `usage` records, by its id."""
         self._own: dict[str, list[Request]] = {}
         """The requests of each assistant message according to its own usage, by its id."""
+        self._by_bill: dict[str, Request] = {}
+        """The last request of each bill."""
         self.rewritten: set[str] = set()
         """The ids of assistant messages of which the log has more than one version."""
         self._plan_ids: set[str] = set()
@@ -176,11 +178,17 @@ class RecordPass:
         self._passes = []
 
     def take_version(self, message: Message) -> None:
-        """Bill an answer by the own usage of a version of it. A version without usage changes nothing."""
+        """Bill an answer by the own usage of a version of it.
+
+        A version without usage changes nothing, unless the usage is in a sum that another answer reports.
+        """
         own = usage_of_message(message)
-        if own is None:
-            return
         message_id = given_id(message) or ""
+        if own is None:
+            if _is_billed_elsewhere(message):
+                for request in self._own.get(message_id, ()):
+                    request.usage = None
+            return
         for request in self._met.get(message_id, ()):
             request.usage = None
         requests = self._own.setdefault(message_id, []) if message_id else []
@@ -199,8 +207,21 @@ class RecordPass:
             else:
                 requests.append(made)
                 self.requests.append(made)
+            self._withdraw_earlier(requests[number])
         for request in requests[len(usages) :]:
             request.usage = None
+
+    def _withdraw_earlier(self, request: Request) -> None:
+        """Let an earlier request of the same bill cost nothing.
+
+        An importer may give an answer another id when its source has grown.
+        """
+        if not request.bill_id:
+            return
+        earlier = self._by_bill.get(request.bill_id)
+        if earlier is not None and earlier.answer_id != request.answer_id:
+            earlier.usage = None
+        self._by_bill[request.bill_id] = request
 
     def _add(self, usage: ReportedUsage | None, provider: Any, model: Any, time_us: int | None) -> Request:
         output_tokens = usage.output if usage is not None else None
@@ -454,6 +475,15 @@ class FigureRows:
         for table, rows in tables.items():
             rows_with_table += [(table, row) for row in rows]
         return cls(rows_with_table, bool(records.forked_from))
+
+
+def _is_billed_elsewhere(message: Message) -> bool:
+    """Return whether the usage of an answer is in the sum that another answer reports.
+
+    Copilot CLI reports the usage of a whole run at its end; until then each answer has its own (`copilot_cli.py`).
+    """
+    imported = metadata_of(message).get("imported")
+    return isinstance(imported, dict) and "usage" in imported
 
 
 def _count_or_none(value: Any) -> int | None:

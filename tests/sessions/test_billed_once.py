@@ -124,6 +124,61 @@ def test_an_answer_is_billed_by_its_last_version(home: Path, before: int | None,
             assert (total["requests"], total["input_tokens"], total["output_tokens"]) == (1, 1000, 20)
 
 
+def copilot_run() -> list[dict[str, Any]]:
+    """A run of Copilot CLI: its answers report their output, and its end the usage of all requests of each model."""
+
+    def event(number: int, kind: str, **data: Any) -> dict[str, Any]:
+        return {"type": kind, "id": f"e{number}", "timestamp": f"2026-10-01T10:00:{number:02}.000Z", "data": data}
+
+    small = {"usage": {"inputTokens": 200, "outputTokens": 30}, "requests": {"count": 2}}
+    large = {"usage": {"inputTokens": 1000, "outputTokens": 70}, "requests": {"count": 2}}
+    return [
+        event(1, "session.start", sessionId="copilot"),
+        event(2, "user.message", content="hello"),
+        event(3, "assistant.message", content="one", model="small", outputTokens=10),
+        event(4, "assistant.message", content="two", model="large", outputTokens=30),
+        event(5, "assistant.message", content="three", model="small", outputTokens=20),
+        event(6, "assistant.message", content="four", model="large", outputTokens=40),
+        event(7, "session.shutdown", modelMetrics={"small": small, "large": large}),
+        event(8, "user.message", content="and now?"),
+    ]
+
+
+@pytest.mark.parametrize("catalogue", [True, False], ids=["catalogue", "no catalogue"])
+def test_a_sum_that_comes_later_takes_the_place_of_what_answers_reported(home: Path, catalogue: bool) -> None:
+    """A run of Copilot CLI that was imported before its end is billed by the sum at its end."""
+    events = copilot_run()
+    with switched_off() if not catalogue else nullcontext():
+        for end in range(2, len(events) + 1):
+            import_session(write_jsonl(home / "events.jsonl", events[:end]))
+            total, _ = told()
+            expected = (4, 1200, 100) if end >= 7 else (end - 2, 0, sum((10, 30, 20, 40)[: end - 2]))
+            assert (total["requests"], total["input_tokens"], total["output_tokens"]) == expected
+
+
+@pytest.mark.parametrize("live", [True, False], ids=["live", "hidden"])
+def test_an_answer_with_another_id_is_billed_by_its_last_version(home: Path, live: bool) -> None:
+    """An importer may name an answer after another line when its source has grown."""
+
+    def version(message_id: str, tokens: int) -> dict[str, Any]:
+        facts = {"message_id": message_id, "model": SONNET, "timestamp": "2026-10-01T10:00:02.000Z"}
+        usage = {"input_tokens": tokens, "output_tokens": 2}
+        return {"role": "assistant", "content": "yes", "metadata": {**facts, "bill_id": "b", "usage": usage}}
+
+    keep = {"keep": [{"position": 0, "count": 1, "first": ["q1"], "last": ["q1"]}]}
+    rewinds = [
+        {"_record": f"reset_{part}", "id": f"r{number}", "reason": "rewind", "upto": "q1", "count": 0, "live": 1} | keep
+        for number in (1, 2)
+        for part in ("begin", "commit")
+    ]
+    asked = {"role": "user", "content": "hello", "metadata": {"message_id": "q1"}}
+    lines = [asked, version("a8", 1), *rewinds[:2], version("a9", 1000), *([] if live else rewinds[2:])]
+    path = write(log_of("one"))
+    path.write_bytes(b"".join(sealed([json.dumps(line, separators=(",", ":")).encode()[:-1] for line in lines])))
+    total, _ = told()
+    assert (total["requests"], total["input_tokens"], total["output_tokens"]) == (1, 1000, 2)
+
+
 def test_answers_with_one_id_of_a_gateway_are_two(home: Path) -> None:
     """A gateway gives one id to all answers; their times and usage tell them apart."""
     talk = [
