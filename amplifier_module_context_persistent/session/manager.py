@@ -55,7 +55,7 @@ class PersistentContextManager:
         log: the log itself, in place of a file (`log/contract.py` is its contract); no other manager may use it.
         coordinator: the host; without one there are no events.
         session_id: the session's id, for the log's path and header.
-        parent_id: the parent session's id: a child never shares a configured file with it.
+        parent_id: the parent session's id, for the log's header; a child never shares a configured file with it.
         working_dir: the directory that the session works in.
         now: gives ISO 8601 timestamps.
         new_id: gives unique ids.
@@ -97,7 +97,7 @@ class PersistentContextManager:
             self._host,
             chosen,
             session_id=session_id,
-            is_child_session=parent_id is not None,
+            parent_id=parent_id,
             working_dir=working_dir,
             now=now,
             new_id=new_id,

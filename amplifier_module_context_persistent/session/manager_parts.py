@@ -38,7 +38,7 @@ def make_parts(
     chosen: ChosenLog,
     *,
     session_id: str | None,
-    is_child_session: bool,
+    parent_id: str | None,
     working_dir: str | None,
     now: Callable[[], str],
     new_id: Callable[[], str],
@@ -46,11 +46,21 @@ def make_parts(
     """Make the parts of one manager. Arguments are those of the manager, with the log that was chosen."""
     corrects = config.token_meter == "actual"  # noqa: S105 - tokens of text
     meter = Meter(enabled=corrects, session_id=session_id)
-    store = Store(config, host, meter, chosen, session_id=session_id, working_dir=working_dir, now=now, new_id=new_id)
+    store = Store(
+        config,
+        host,
+        meter,
+        chosen,
+        session_id=session_id,
+        parent_id=parent_id,
+        working_dir=working_dir,
+        now=now,
+        new_id=new_id,
+    )
     pending = PendingRequests(session_id, names_makers=not config.receipts)
     redaction = RedactionOnWrite(host, is_on=config.redact_on_write)
     additions = Additions(config, host, store, meter, pending, redaction, now=now, new_id=new_id)
     requests = RequestFlow(
-        config, host, store, meter, pending, session_id=session_id, is_child_session=is_child_session
+        config, host, store, meter, pending, session_id=session_id, is_child_session=parent_id is not None
     )
     return ManagerParts(store, additions, requests, meter, redaction)

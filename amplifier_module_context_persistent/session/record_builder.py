@@ -60,6 +60,7 @@ class RecordBuilder:
         log: the log; it is read under its lock only.
         unlogged: the session's messages that are in no log.
         session_id: written to the header.
+        parent_id: written to the header of a sub-agent's session.
         tokenizer: written to the header.
         late_system: how the session shows late system messages; written to the header of a new log.
         working_dir: the session's directory; the header of a new log names the remote repository of the checkout there.
@@ -73,6 +74,7 @@ class RecordBuilder:
         unlogged: UnloggedMessages,
         *,
         session_id: str | None,
+        parent_id: str | None,
         tokenizer: str,
         late_system: str,
         working_dir: str,
@@ -85,6 +87,7 @@ class RecordBuilder:
         self._new_id = new_id
         self._log_id = new_id()
         self._session_id = session_id
+        self._parent_id = parent_id
         self._tokenizer = tokenizer
         self._late_system = late_system
         self._working_dir = working_dir
@@ -437,6 +440,8 @@ class RecordBuilder:
         more = dict(header_marks(headers, late_system=late_system))
         if remote:
             more[REMOTE] = remote
+        if self._parent_id:
+            more["parent_id"] = self._parent_id
         header = encode_control(
             "header",
             version=FORMAT_VERSION,

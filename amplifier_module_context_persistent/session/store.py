@@ -114,6 +114,7 @@ class Store:
         meter: gets the usage that earlier processes left in the log.
         chosen: the log; and if it is in memory although a stored one was wanted, the reason.
         session_id: written to the log's header.
+        parent_id: the id of the session that this one is a sub-agent's of, written to the log's header.
         working_dir: the base of relative paths of memory files.
         now: gives ISO 8601 timestamps.
         new_id: gives unique ids.
@@ -127,6 +128,7 @@ class Store:
         chosen: ChosenLog,
         *,
         session_id: str | None,
+        parent_id: str | None,
         working_dir: str | None,
         now: Callable[[], str],
         new_id: Callable[[], str],
@@ -135,6 +137,7 @@ class Store:
         self._host = host
         self._meter = meter
         self._session_id = session_id
+        self._parent_id = parent_id
         self._working_dir = working_dir
         self._now = now
         self._new_id = new_id
@@ -347,6 +350,7 @@ class Store:
             log,
             unlogged,
             session_id=self._session_id,
+            parent_id=self._parent_id,
             tokenizer=counter.name,
             late_system=late_system,
             working_dir=self._working_dir or os.getcwd(),

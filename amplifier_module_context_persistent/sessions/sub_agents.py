@@ -1,12 +1,16 @@
 """Find the sessions of sub-agents, and the parent of each.
 
-If the parent is among the given sessions, the ids are enough (`root_of`). Without the parent, an id proves nothing,
-because ids of other kits contain a `_`, too; then the log has to name the parent (`noted_parent`).
+For figures and filters the ids are enough if the parent is among the given sessions (`root_of`). Without the parent, an
+id proves nothing, because ids of other kits contain a `_`, too; then the log has to name the parent (`noted_parent`).
+
+What is deleted with a session is decided more strictly (`is_named_by_host`): by the parent that the log or the host's
+metadata names, and by the id alone only if the id has the form that hosts give.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Container, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,6 +21,9 @@ if TYPE_CHECKING:
     from .find_session import SessionFile
 
 _MOST_BYTES = 1 << 16
+_CALL = re.compile("-[0-9a-f]{16}_.")
+"""The end of an id that a host gives: an id of the call, and the agent's name."""
+_UUID = re.compile("[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 def root_of(session_id: str, roots: Container[str]) -> str | None:
@@ -31,6 +38,20 @@ def root_of(session_id: str, roots: Container[str]) -> str | None:
         roots: the ids of possible parents.
     """
     return next((root for root in possible_roots(session_id) if root in roots), None)
+
+
+def is_named_by_host(session_id: str, parent: str) -> bool:
+    """Return whether an id has the form that hosts give the session of a parent's sub-agent.
+
+    It is the parent's id, `-`, 16 hexadecimal digits, `_` and the agent's name; or, if the parent's id is a UUID as
+    hosts give it, the parent's id, `-` or `_`, and a text with a `_` in it or before it.
+    """
+    rest = session_id.removeprefix(parent)
+    if rest == session_id:
+        return False
+    if _CALL.match(rest):
+        return True
+    return _UUID.fullmatch(parent) is not None and rest.startswith(("-", "_")) and "_" in rest
 
 
 def with_sub_agents(session: SessionFile, others: Iterable[SessionFile]) -> list[SessionFile]:

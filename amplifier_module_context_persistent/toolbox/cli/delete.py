@@ -16,18 +16,20 @@ from ...log.database_location import stored_name
 from ...paths import LOG_NAME
 from ...sessions.find_session import SessionFile
 from ...sessions.overview import Overview
-from ..transfer.delete_sessions import is_fork, with_sub_agents
+from ...sessions.sub_agents import root_of
+from ..transfer.delete_sessions import with_sub_agents
 from ..transfer.erased_session_names import name_of_id
 from ..transfer.erasure_is_about import concerning
 from ..transfer.erasure_list import erasures
 from ..transfer.erasure_record import SESSION
+from ..transfer.families import belongs_to_any, origin_of, sub_agents_of
 from ..transfer.purge_session import places_left
 from .completion import complete
 from .delete_listed import clear_up, delete_listed, looked_at
 from .erasing import erasing_options
 from .error_messages import UnusableError, unusable
 from .session_argument import path_of, picked, session_file, sessions_that_may_belong, storage, storage_option
-from .terminal import one_line
+from .terminal import one_line, say
 
 
 @click.command()
@@ -51,12 +53,14 @@ def delete(
     candidates = sessions_that_may_belong(paths) if has_home else []
     named = _sessions_at(paths, candidates)
     missing_logs = [log for log, _ in places]
-    orphans = [session for session in candidates if _lies_below_any(session.path, missing_logs)]
+    orphans = sub_agents_of(missing_logs, candidates)
     if has_home and not storage():
-        logs = [session.path for session in named]
-        places += [(log, files) for log, files in places_left() if _lies_below_any(log, logs)]
+        logs = [str(session.path) for session in named]
+        places += [(log, files) for log, files in places_left() if belongs_to_any(log, logs)]
     clear_up(places, dry_run=dry_run, as_json=as_json)
     groups = _groups_of(named, orphans, candidates)
+    if not as_json:
+        _say_look_alikes(groups, candidates)
     if places and not groups and not as_json:
         return
     left: list[str] = []
@@ -76,20 +80,22 @@ def _groups_of(
         candidates: the sessions among which sub-agents' sessions are looked for.
     """
     roots = [*named, *orphans]
-    below = [session for session in candidates if any(_is_below(session, root) for root in roots)]
+    below = sub_agents_of([str(session.path) for session in roots], candidates)
     each_once = {str(session.path): session for session in (*roots, *below)}
-    groups = list[Sequence[Overview]]()
-    for group in with_sub_agents(looked_at(each_once.values())):
-        first = group[0]
-        is_orphan = first.session in orphans and not is_fork(first)
-        if first.session in named or is_orphan:
-            groups.append(group)
-    return groups
+    groups = with_sub_agents(looked_at(each_once.values()))
+    return [group for group in groups if group[0].session in roots]
 
 
-def _lies_below_any(path: Path | str, logs: Iterable[Path | str]) -> bool:
-    """Return whether a log is in a directory below one of these logs, as the logs of sub-agents are."""
-    return any(_lies_below(path, log) for log in logs)
+def _say_look_alikes(groups: Iterable[Sequence[Overview]], candidates: Sequence[SessionFile]) -> None:
+    """Print which sessions stay although their ids begin like that of a session that is deleted."""
+    deleted = {str(one.session.path) for group in groups for one in group}
+    for group in groups:
+        root = group[0].session
+        for session in candidates:
+            is_like = session.project == root.project and root_of(session.id, {root.id}) is not None
+            if is_like and str(session.path) not in deleted and not origin_of(session.path).is_fork:
+                why = f"nothing says that it is a sub-agent's of {root.id}; name it to delete it too"
+                say(f"stays: {one_line(session.id)}: {one_line(why)}")
 
 
 def _picked_session() -> str:
@@ -171,15 +177,3 @@ def _places_of(name: str) -> list[tuple[str, list[str]]]:
         return []
     resolved = directory.resolve()
     return [(log, files) for log, files in places_left(directory.name) if Path(log).parent.resolve() == resolved]
-
-
-def _is_below(one: SessionFile, other: SessionFile) -> bool:
-    return one.project == other.project and one.id.startswith((f"{other.id}-", f"{other.id}_"))
-
-
-def _lies_below(path: Path | str, log: Path | str) -> bool:
-    """Return whether a log belongs to a sub-agent of another log's session, by the names of the directories."""
-    one, other = Path(path), Path(log)
-    if not one.name == other.name == LOG_NAME or one.parent.parent != other.parent.parent:
-        return False
-    return one.parent.name.startswith((f"{other.parent.name}-", f"{other.parent.name}_"))

@@ -15,6 +15,7 @@ Where things are done:
 - a fork: `fork_session`, its records by `fork_records`, of a whole log with all it hides `fork_whole`; a rewind:
   `rewind_session`; the turn where either begins: `history_at`;
 - a purge, with the host's files: `purge_session`; the log itself: `toolbox/maintenance`;
+- the sub-agents of a session that is deleted: `families`;
 - erased content stays erased: `erasure_record` (what is remembered, with `erased_session_names` and
   `erased_text_rule`), `erasure_list` (where), `erasure_is_about` (which session), `undone_erasures` (those that a log
   would undo), in imports `import_erasures`, in syncs `sync_erasures`;

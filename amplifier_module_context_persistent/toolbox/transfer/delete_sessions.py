@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ...errors import NO_ROOM, DeleteError, LockTimeoutError, LogError
+from ...errors import NO_ROOM, DeleteError, LockTimeoutError
 from ...log.database_location import stored_name
 from ...log.open_mark import keep_closed
 from ...messages.json_fields import present
@@ -27,11 +27,10 @@ from ...sessions.delete_log import delete_log, files_of
 from ...sessions.overview import Overview
 from ...sessions.session_is_open import is_held
 from ...sessions.shared_checkpoint import shared_checkpoints
-from ...sessions.sub_agents import root_of
-from ...sessions.transcript import Transcript
 from ..maintenance.leftovers import doubtful_parts, files_left
 from ..maintenance.note_beside_log import DELETING, WrittenFiles
 from .erased_session_names import header_at_start
+from .families import Families
 from .find_host_copies import backups, hosts_files
 from .handed_over import handed_over_of
 from .metadata_lock import lock_path, metadata_lock
@@ -101,28 +100,29 @@ class Deletion:
 
 
 def with_sub_agents(sessions: Sequence[Overview]) -> Iterator[list[Overview]]:
-    """Yield each session together with the sessions of its sub-agents; the session itself is the first item."""
+    """Yield each session together with the sessions of its sub-agents; the session itself is the first item.
+
+    A sub-agent comes after its parent.
+    """
+    logs: dict[str, dict[str, Path | str]] = {}
+    for seen in sessions:
+        logs.setdefault(seen.session.project, {})[seen.session.id] = seen.session.path
+    families = {project: Families(of_project) for project, of_project in logs.items()}
+    lines: dict[str, list[str]] = {}
+    for seen in sessions:
+        one = seen.session
+        lines[str(one.path)] = families[one.project].line_of(one.id) if one.project else [one.id]
     groups: dict[tuple[str, str], list[Overview]] = {}
-    roots: dict[str, set[str]] = {}
-    for one in sorted(sessions, key=lambda seen: (seen.session.project, len(seen.session.id), seen.session.id)):
-        project, name = one.session.project, one.session.id
-        known = roots.setdefault(project, set())
-        parent = root_of(name, known) if project else None
-        if parent is not None and not is_fork(one):
-            groups[project, parent].append(one)
-        else:
-            known.add(name)
-            groups[project, name if project else str(one.session.path)] = [one]
+
+    def order(seen: Overview) -> tuple[str, int, int, str]:
+        one = seen.session
+        return one.project, len(lines[str(one.path)]), len(one.id), one.id
+
+    for seen in sorted(sessions, key=order):
+        one = seen.session
+        root = lines[str(one.path)][-1] if one.project else str(one.path)
+        groups.setdefault((one.project, root), []).append(seen)
     yield from groups.values()
-
-
-def is_fork(seen: Overview) -> bool:
-    """Return whether a session's log began as a fork of another log; False if the log cannot be read."""
-    try:
-        with Transcript(seen.session.path) as transcript:
-            return "forked_from" in transcript.header
-    except (LogError, ValueError):
-        return False
 
 
 def plan_deletion(group: Sequence[Overview]) -> list[Deletion]:

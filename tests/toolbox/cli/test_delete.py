@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.errors import DeleteError
 from amplifier_module_context_persistent.log import open_mark
 from amplifier_module_context_persistent.log.database_location import location_of
@@ -34,14 +35,17 @@ pytestmark = pytest.mark.usefixtures("project")
 HEADER = encode_control("header", version=2)
 
 
-def session(session_id: str, days_old: float, *, working_dir: str = ".", path: Path | None = None) -> Path:
-    """A session of two messages, the last one so many days old."""
+def session(
+    session_id: str, days_old: float, *, working_dir: str = ".", path: Path | None = None, parent: str = ""
+) -> Path:
+    """A session of two messages, the last one so many days old; with `parent` a sub-agent's."""
     path = path or log_of(session_id, working_dir)
     path.parent.mkdir(parents=True, exist_ok=True)
     stamp = (datetime.now(UTC) - timedelta(days=days_old)).isoformat()
     said = [{"role": "user", "content": f"About {session_id}."}, {"role": "assistant", "content": "Yes."}]
     bodies = [encode_message(one, message_id=f"{session_id}-{n}", timestamp=stamp) for n, one in enumerate(said)]
-    path.write_bytes(b"".join(sealed([HEADER, *bodies])))
+    header = encode_control("header", version=2, parent_id=parent) if parent else HEADER
+    path.write_bytes(b"".join(sealed([header, *bodies])))
     return path
 
 
@@ -158,19 +162,59 @@ def test_a_relative_path_is_listed_as_the_other_files(tmp_path: Path) -> None:
 
 
 def test_sub_agents_go_with_their_session_and_forks_stay() -> None:
-    """A sub-agent's id is its parent's with something that has a `_`; of other ids that begin alike nobody knows."""
+    """The log or the host's metadata names the parent; else the id has to have the form that hosts give."""
     session("run", 3)
-    for name in ("run_abc", "run-0f_agent", "run_abc-1_deeper", "run-2", "running"):
+    for name, parent in (("run_abc", "run"), ("run_abc-1_deeper", "run_abc"), ("0-f_x", "run_abc-1_deeper")):
+        session(name, 3, parent=parent)
+    of_form = "run-0123456789abcdef_agent"
+    for name in (of_form, f"{of_form}-0123456789abcdef_deeper", "run-2", "running", "of_host"):
         session(name, 3)
+    log_of("of_host").with_name("metadata.json").write_text('{"parent_id": "run"}')
     fork_session(log_of("run"), path=log_of("run-fork_1"))
-    assert "run_abc, a sub-agent's of run: 2 messages" in run("delete", "run", "--yes").stdout
+    assert "run_abc, a sub-agent's of run: 2 messages" in run("delete", "run", "--yes", "--host-files").stdout
     assert left() == {"run-2", "running", "run-fork_1"}
+
+
+def test_ids_that_people_choose_make_no_sub_agents() -> None:
+    """They may begin alike; the list says that such a session stays."""
+    names = ("alice", "alice_smith", "alice-b_c", "alice-0123456789abcde_x")
+    for name in names:
+        session(name, 100)
+    session("alice_jones", 100, parent="somebody")
+    host = "5f0e0000-0000-4000-8000-000000000001"
+    session(host, 100)
+    session(f"{host}_agent", 100)
+    session(f"{host}-1_agent", 100, parent="alice")
+    shown = run("delete", "alice", host, "--yes").stdout
+    assert "stays: alice_smith: nothing says that it is a sub-agent's of alice; name it to delete it too" in shown
+    assert left() == {"alice_smith", "alice-b_c", "alice-0123456789abcde_x", "alice_jones"}
+    log_of("alice_smith").with_name("context-messages.jsonl.written").write_text("{}")
+    log_of("alice_smith").unlink()
+    session("alice", 100)
+    run("delete", "alice", "--yes")
+    assert log_of("alice_smith").with_name("context-messages.jsonl.written").exists()
+
+
+def test_logs_that_name_each_other_are_sessions_of_their_own() -> None:
+    session("a_1", 3, parent="b_1")
+    session("b_1", 3, parent="a_1")
+    run("delete", "a_1", "--yes")
+    assert left() == {"b_1"}
+
+
+async def test_the_log_of_a_sub_agent_names_its_parent() -> None:
+    """From its first record on, so that it goes with the parent whatever its id is."""
+    session("run", 3)
+    async with PersistentContextManager(log_of("x_1"), session_id="x_1", parent_id="run") as manager:
+        await manager.add_message({"role": "user", "content": "Look."})
+    run("delete", "run", "--yes")
+    assert left() == set()
 
 
 def test_an_open_session_is_not_deleted() -> None:
     """Nor its sub-agents; each is named, with why."""
     path = session("s1", 100)
-    session("s1_a", 100)
+    session("s1_a", 100, parent="s1")
     with path.open("ab"):
         for arguments in (["delete", "s1"], ["prune", "--older", "90d"], ["prune", "--older", "90d", "--dry-run"]):
             done = run(*arguments, "--yes", code=2)
@@ -220,7 +264,7 @@ def test_prune_deletes_what_is_older() -> None:
 def test_prune_keeps_a_session_with_its_sub_agents() -> None:
     """A sub-agent whose parent is newer stays with it, and so does a parent whose sub-agent is newer."""
     for name, days in (("a", 10), ("a_1", 100), ("b", 100), ("b_1", 10), ("c", 100), ("c_1", 95)):
-        session(name, days)
+        session(name, days, parent=name.removesuffix("_1") if name.endswith("_1") else "")
     assert [one["session"] for one in told("prune", "--older", "90d", "--yes")["deleted"]] == ["c", "c_1"]
 
 

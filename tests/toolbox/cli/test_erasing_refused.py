@@ -32,14 +32,14 @@ def session(session_id: str) -> Path:
 
 def test_sub_agents_of_a_session_whose_log_is_gone_are_deleted_with_what_was_left_of_it() -> None:
     """An earlier version deleted a session before its sub-agents' sessions; a fork of it stays."""
-    root, child = session("aaaa-root"), session("aaaa-root-1_explorer")
+    root, child = session("aaaa-root"), session("aaaa-root-0123456789abcdef_explorer")
     fork = log_of("aaaa-root-fork")
 
     run("fork", "aaaa-root", "--session", "aaaa-root-fork")
     root.with_name(root.name + ".written").write_text("{}")
     root.unlink()
     found = json.loads(run("delete", "aaaa-root", "--yes", "--json").stdout)
-    assert [one["session"] for one in found["deleted"]] == ["aaaa-root-1_explorer"]
+    assert [one["session"] for one in found["deleted"]] == ["aaaa-root-0123456789abcdef_explorer"]
     assert found["left"] == [str(root.with_name(root.name + ".written"))]
     assert not child.exists()
     assert fork.exists()

@@ -249,12 +249,12 @@ def test_a_session_is_found_by_its_name_without_a_look_at_all(
 
 def test_a_command_on_one_session_asks_for_no_others(storage: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its sub-agents' sessions are found by the beginning of their ids."""
-    for session in ("p/s1", "p/s1-2_sub", "p/s2", "q/s1-3_sub"):
+    for session in ("p/s1", "p/s1-0123456789abcdef_sub", "p/s2", "q/s1-0123456789abcdef_sub"):
         with closing(PostgresLog(f"{storage}#{session}")) as log:
             append(log, 1)
     monkeypatch.setattr(list_logs, "stored_logs", lambda *_, **__: pytest.fail("all are asked for"))
     told = json.loads(run("delete", "p/s1", "--storage", storage, "--dry-run", "--json").output)
-    assert [one["session"] for one in told["deleted"]] == ["s1", "s1-2_sub"]
+    assert [one["session"] for one in told["deleted"]] == ["s1", "s1-0123456789abcdef_sub"]
     run("files", "p/s1", "--storage", storage, code=1)
 
 

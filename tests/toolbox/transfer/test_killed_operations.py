@@ -151,7 +151,7 @@ def test_a_killed_deletion_of_a_session_with_sub_agents_is_finished_by_a_second_
     """The sub-agents' sessions go first: whatever is left at any moment, the session's own name finds it."""
     source = tmp_path / "plain.jsonl"
     source.write_text("".join(json.dumps(message) + "\n" for message in SAID))
-    for name in ("talk", "talk-1_explorer"):
+    for name in ("talk", "talk-0123456789abcdef_explorer"):
         run("import", str(source), "--session", name)
     sessions = log_of("talk").parent.parent
     for count in kills(command("delete", "talk", "--yes"), prepare):
