@@ -64,7 +64,7 @@ KINDS = SERVER_CALLS | SERVER_RESULTS | {"search_result", "container_upload", "t
 _SOURCES = frozenset({"text", "content", "url", "file"})
 
 _OF_DOCUMENTS = frozenset({"type", "title", "context", "citations", "cache_control", "content"})
-"""Keys of a document or a search result, without those of a document's source."""
+"""Keys of a document or a search result, apart from the keys of its source."""
 _OF_SOURCES: Mapping[str, tuple[str, ...]] = {
     "base64": ("type", "media_type", "data"),
     "text": ("type", "media_type", "data"),
@@ -189,7 +189,7 @@ def _read_call(position: int, block: Mapping[str, Any]) -> Message | None:
 
 
 def _read_user_message(message: Mapping[str, Any], blocks: Sequence[Mapping[str, Any]]) -> list[Message]:
-    """Return a user's message as canonical messages: one for each result and each run of other blocks, in order."""
+    """Return a user's message as canonical messages: one for each result and one for each run of other blocks."""
     parts = read_user_blocks(blocks, _read_result, dict, **without(message, "content", "metadata"))
     given = metadata_of(message)
     for number, part in enumerate(parts):
@@ -359,7 +359,7 @@ def _blocks_without_thinking(blocks: Iterable[Message], message: Message, *, exa
 
 
 def _block(block: Message, message: Message, *, exact: bool) -> Message | None:
-    """Return a block as Anthropic accepts it; None for an empty block and for thinking without a signature."""
+    """Return a block as Anthropic accepts it. Return None for an empty block, and for thinking without a signature."""
     original = original_of(block)
     kind = original.get("type")
     form = form_of(message)
@@ -431,7 +431,7 @@ def _document(block: Mapping[str, Any], *, is_foreign: bool) -> Message:
 
 
 def _medium(block: Mapping[str, Any], form: str) -> Message | None:
-    """Return the block for an image or PDF of any form; None if Anthropic does not accept it.
+    """Return the block for an image or PDF of any form; None for a medium that Anthropic does not accept.
 
     Args:
         block: the medium.

@@ -22,15 +22,15 @@ _SERVER_ID = re.compile(r"(?:srvtoolu|mcptoolu)_[a-zA-Z0-9_]+")
 
 
 def has_paused(message: Mapping[str, Any]) -> bool:
-    """Return whether a message is a paused answer (`pause_turn`), which Anthropic continues if it is sent back."""
+    """Return whether a message is a paused answer (`pause_turn`), which Anthropic continues when it gets it back."""
     return message.get("role") == "assistant" and metadata_of(message).get("stop_reason") == "pause_turn"
 
 
 def with_whole_pairs(messages: list[Message], *, goes_on: bool) -> list[Message]:
-    """Return the messages with only those calls and results of server tools that form pairs.
+    """Return messages in which every call of a server tool has its result, and every result its call.
 
-    If a call and its result are in two adjacent answers, the answers are merged. With `goes_on`, the last message is
-    kept unchanged.
+    Others are removed. If a call and its result are in two adjacent answers, the answers are merged. With `goes_on`,
+    the last message is not changed.
     """
     merged = _merged(messages)
     programs = _programs(merged)
@@ -42,7 +42,7 @@ def with_whole_pairs(messages: list[Message], *, goes_on: bool) -> list[Message]
 
 
 def _merged(messages: list[Message]) -> list[Message]:
-    """Merge each answer that has a result for a server's call of the answer before it into that answer."""
+    """Merge two adjacent answers if the second has a result for a server's call in the first."""
     called: set[str] = set()  # the ids of the server's calls in the last merged message
     merged: list[Message] = []
     for message in messages:

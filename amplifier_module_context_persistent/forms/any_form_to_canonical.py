@@ -29,7 +29,7 @@ _ANSWERS = {
 def read_given(
     messages: Sequence[Mapping[str, Any]], form: str | None = None, *, before: str = "", guesses: bool = True
 ) -> list[Message]:
-    """Read messages of any form and return canonical ones.
+    """Read messages of any form, and return canonical messages.
 
     Args:
         messages: as plain JSON.
@@ -55,7 +55,7 @@ def read_given(
 
 
 def with_messages_before(messages: Sequence[Message], before: Sequence[Message]) -> list[Message]:
-    """Return messages with facts from those before them: reasoning that was added alone, and ids of answered calls.
+    """Return messages completed from the messages before: with reasoning that was added alone, and call ids.
 
     Args:
         messages: canonical messages, as `read_given` gives them.

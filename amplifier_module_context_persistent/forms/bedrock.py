@@ -102,7 +102,7 @@ _FORMATS = {media_type: name for name, media_type in _TYPES.items()} | {"image/j
 
 
 def read(messages: Iterable[Mapping[str, Any]]) -> list[Message]:
-    """Read messages and return canonical ones.
+    """Read messages of Bedrock, and return canonical messages.
 
     Raises:
         RecordError: a message is malformed; the error says where.
@@ -162,7 +162,7 @@ def _read_one(message: Mapping[str, Any]) -> list[Message]:
 
 
 def _with_known_usage(metadata: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return metadata with usage under the names that the log uses; Strands stores it under the service's names."""
+    """Return metadata with the usage under the log's names; Strands stores it under the service's names."""
     reported = metadata.get("usage")
     if "inputTokens" not in mapping(reported):
         return metadata
@@ -332,7 +332,7 @@ def _text_of_audio(block: Message) -> Message:
 
 
 def _block(block: Mapping[str, Any], message: Message) -> Message | None:
-    """Return a block as Bedrock accepts it; None for an empty block and for thinking without a signature."""
+    """Return a block in the form that Bedrock accepts; None for an empty block and for thinking without a signature."""
     original = original_of(block)
     is_own_form = _is_own(message)
     if is_block(original, THINKING_BLOCKS):
@@ -414,7 +414,7 @@ def _usable_blocks(blocks: list[Message], seen: set[str]) -> list[Message]:
 
 
 def _with_usable_name(block: Message, seen: set[str]) -> Message:
-    """Return a document with a name that no other document has, or a result with such documents; others unchanged.
+    """Return a document with a unique name, or a result with such documents; any other block unchanged.
 
     Args:
         block: a block in Bedrock's form.
@@ -452,7 +452,7 @@ def with_bytes(value: Any, key: str = "") -> Any:
 
 
 def decoded_bytes(data: str) -> Any:
-    """Return the bytes of a base64 text; the text itself if it is not base64."""
+    """Return the bytes of a base64 text; the text itself if the text is not base64."""
     try:
         return base64.b64decode(data, validate=True)
     except (binascii.Error, ValueError):

@@ -21,7 +21,7 @@ def as_blocks(content: Any) -> list[Message]:
 
 
 def words_or_line(block: Mapping[str, Any]) -> str:
-    """Return a block as text: its words, or one line about it; "" for a cache mark of Bedrock's."""
+    """Return a block as text: its words, or one line about the block; "" for a cache mark of Bedrock's."""
     original = original_of(block)
     if original.keys() == _CACHE_POINT:
         return ""
@@ -35,7 +35,7 @@ def words_or_line(block: Mapping[str, Any]) -> str:
 
 
 def result_blocks(message: Message) -> Iterator[Message]:
-    """Yield the blocks of a result; `tool_result` blocks are replaced by the blocks in them."""
+    """Yield the blocks of a result. In place of `tool_result` blocks, their inner blocks are yielded."""
     for block in blocks_without_calls(message):
         output = block.get("output")
         if block.get("type") != "tool_result":

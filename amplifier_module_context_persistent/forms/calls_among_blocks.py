@@ -22,7 +22,7 @@ def read_answer(
     read_block: Callable[[Block], Message],
     **metadata: Any,
 ) -> Message:
-    """Read the blocks of an answer and return the answer as one canonical message.
+    """Convert the blocks of an answer into one canonical message.
 
     Args:
         blocks: the blocks in order.
@@ -93,7 +93,7 @@ def write_answer(
     *,
     given: list[Message] | None = None,
 ) -> list[Message]:
-    """Return an answer's blocks and calls in the form to write, in the order in which its provider gave them.
+    """Return an answer's blocks and calls in a provider's form, in the order in which the provider gave them.
 
     Args:
         message: the answer.
@@ -117,9 +117,9 @@ def write_answer(
 
 
 _CALL = " call"
-"""The key that marks a call that is already written; no block has this key."""
+"""The key that marks a call as already written. No block has this key."""
 
 
 def is_next_part(before: Message, message: Message) -> bool:
-    """Return whether a message and the one before it are parts of the same foreign message."""
+    """Return whether a message and the message before it are parts of the same foreign message."""
     return part_number(message) > 0 and (part_number(before) >= 0 or before["role"] == "tool")

@@ -18,7 +18,7 @@ GEMINI = "gemini"
 
 
 def lack_calls(messages: Iterable[Message]) -> bool:
-    """Return whether a result among the messages answers a call that is not among the messages before it."""
+    """Return whether a result among the messages answers a call that no message before the result has."""
     called: set[str] = set()
     for message in messages:
         called |= {str(call_id_of(call)) for call in _calls(message)}
@@ -28,7 +28,7 @@ def lack_calls(messages: Iterable[Message]) -> bool:
 
 
 def with_ids_of_calls(messages: Sequence[Message], before: Sequence[Message] = ()) -> list[Message]:
-    """Return the messages; results that name no existing call get the id of the call that they answer.
+    """Return messages in which each result has the id of its call. Results that named no existing call are changed.
 
     Args:
         messages: the messages in order. Messages that need no other id are returned unchanged.

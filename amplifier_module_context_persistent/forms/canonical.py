@@ -55,14 +55,14 @@ _GOOGLES_FILES = "https://generativelanguage.googleapis.com/"
 
 
 def mapping(value: Any) -> Mapping[str, Any]:
-    """Return a value if it is an object, else an empty one."""
+    """Return a value if it is an object, else an empty mapping."""
     if type(value) is dict:
         return value
     return value if value is not None and isinstance(value, Mapping) else {}
 
 
 def items(value: Any) -> list[Any]:
-    """Return a value if it is a list, else an empty one."""
+    """Return a value if it is a list, else an empty list."""
     return value if isinstance(value, list) else []
 
 
@@ -87,7 +87,7 @@ def without(value: Mapping[str, Any], *keys: str) -> Message:
 
 
 def mark_of(message: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a message's mark; empty if it has none."""
+    """Return a message's mark; an empty mapping without one."""
     return mapping(metadata_of(message).get(FORM_KEY))
 
 
@@ -121,7 +121,7 @@ def unmarked(message: Message) -> Message:
 def numbered_parts(parts: Sequence[Message], name: str) -> list[Message]:
     """Return the parts of one foreign message, numbered in their marks (`metadata.form`).
 
-    Each mark gets the number of its part, from 0, and the number of parts. A single part stays unchanged.
+    A mark gets the part's number, from 0, and the number of parts. A single part stays unchanged.
 
     Args:
         parts: the canonical messages that one foreign message was converted to.
@@ -210,7 +210,10 @@ def part_of(block: Mapping[str, Any]) -> Message:
 
 
 def call(call_id: str, name: str, arguments: Any, **more: Any) -> Message:
-    """Return a call; arguments are parsed if they are JSON text, and put under `arguments` if they are no object."""
+    """Return a call in canonical form.
+
+    Arguments in JSON are parsed; arguments that are no object are put under `arguments`.
+    """
     if isinstance(arguments, str):
         arguments = _object_in(arguments)
     if arguments is None:
@@ -221,7 +224,7 @@ def call(call_id: str, name: str, arguments: Any, **more: Any) -> Message:
 
 
 def _object_in(arguments: str) -> Any:
-    """Return the JSON object in a text; {} for a blank text, and the text itself if it is no object."""
+    """Return the JSON object in a text; {} for a blank text, and the text itself if the text is no object."""
     if not arguments.strip():
         return {}
     try:
@@ -232,7 +235,10 @@ def _object_in(arguments: str) -> Any:
 
 
 def parsed_calls(message: Message) -> Message:
-    """Return a message with its calls in Amplifier's shape, with parsed arguments; itself if it has no calls."""
+    """Return a message with its calls in Amplifier's shape, with parsed arguments.
+
+    A message without calls is returned itself.
+    """
     calls = message.get("tool_calls")
     if not isinstance(calls, list) or not calls:
         return message
@@ -279,7 +285,7 @@ def answer(content: Any, calls: Sequence[Message], calls_at: Sequence[int] = (),
 
 
 def in_places(blocks: Sequence[Message], calls: Sequence[Message], places: Any) -> list[Message]:
-    """Return blocks and calls in the order in which their provider gave them; without `places`, calls at the end."""
+    """Return blocks and calls in the order in which their provider gave them. Without `places`, calls are last."""
     is_list = isinstance(places, list) and len(places) == len(calls) > 0
     if not is_list or places != sorted(set(places)) or places[-1] >= len(blocks) + len(calls):
         return [*blocks, *calls]
@@ -339,7 +345,7 @@ def as_text(value: Any) -> str:
 
 
 def usage_of(**counts: Any) -> dict[str, Any]:
-    """Return usage under the names that the log uses; values that are not numbers are left out.
+    """Return usage under the log's names. Values that are not numbers are left out.
 
     `input_tokens` includes tokens that were read from a cache (`cache_read_tokens`), but not tokens that were written
     to a cache (`cache_write_tokens`; of these, for five minutes `cache_write_5m_tokens` and for an hour

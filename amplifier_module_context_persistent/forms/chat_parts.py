@@ -35,7 +35,7 @@ PARTS = frozenset({"image_url", "input_audio", "file", "refusal", "video_url", "
 
 
 def read_part(part: Mapping[str, Any]) -> Message:
-    """Return a part of content as a block; a part that is not of this form unchanged."""
+    """Return a part of content as a block. A part of another form is returned unchanged."""
     kind = part.get("type")
     if not isinstance(kind, str):
         return dict(part)
@@ -73,7 +73,9 @@ def file_block(given: Mapping[str, Any], more: Mapping[str, Any]) -> Message:
 
 
 def file_part(block: Mapping[str, Any], form: str) -> Message | None:
-    """Return a document as a file of OpenAI's (`filename`, `file_data`, `file_id`); None if OpenAI does not accept it.
+    """Return a document as a file of OpenAI's (`filename`, `file_data`, `file_id`).
+
+    Return None for a document that OpenAI does not accept.
 
     Args:
         block: the document.
@@ -91,7 +93,10 @@ def file_part(block: Mapping[str, Any], form: str) -> Message | None:
 
 
 def write_part(block: Mapping[str, Any], message: Message, *, exact: bool) -> Message | None:
-    """Return a block as a part of a message: text, image, PDF or audio; other blocks become a line about them."""
+    """Return a block as a part of a message: text, image, PDF or audio; any other block becomes a line about the block.
+
+    None for an empty block.
+    """
     original = original_of(block)
     is_own_form = form_of(message) == CHAT
     if is_own_form and original.get("refusal") is True:
@@ -112,7 +117,7 @@ def write_part(block: Mapping[str, Any], message: Message, *, exact: bool) -> Me
 def _medium_part(original: Mapping[str, Any], *, is_own_form: bool) -> Message | None:
     """Return an image, audio or video as a part; None for other blocks and for media that OpenAI does not accept.
 
-    With `is_own_form` the block came in this form. Then its address is written back even if only some servers accept
+    With `is_own_form` the block came in this form. Then the address is written back even if only some servers accept
     it.
     """
     source = source_of(original)
@@ -133,19 +138,22 @@ def _medium_part(original: Mapping[str, Any], *, is_own_form: bool) -> Message |
 
 
 def spoken_part(block: Mapping[str, Any]) -> Message | None:
-    """Return a block as a part of an answer: a text or a refusal."""
+    """Return a block as a part of an answer: a refusal or a text.
+
+    Another block becomes a line about it; None if it is empty.
+    """
     if block.get("refusal") is True:
         return {"type": "refusal", "refusal": text(block.get("text"))}
     return text_part(block)
 
 
 def _audio_format(media_type: str) -> str:
-    """Return OpenAI's name for a format of audio; "" for a format that it does not accept."""
+    """Return OpenAI's name for a format of audio; "" for a format that OpenAI does not accept."""
     named = media_type.rpartition("/")[2].removeprefix("x-").replace("mpeg", "mp3")
     return named if named in ("wav", "mp3") else ""
 
 
 def text_part(block: Mapping[str, Any]) -> Message | None:
-    """Return a block as a text part; other blocks become a line about them, empty ones None."""
+    """Return a block as a text part. A block without text becomes a line about it; None for an empty block."""
     words = words_or_line(block)
     return {"type": "text", "text": words} if words.strip() else None

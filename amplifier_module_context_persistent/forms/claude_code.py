@@ -29,7 +29,10 @@ _OF_ANTHROPIC = frozenset({"id", "type", "role", "model", "content", "stop_reaso
 
 
 def read_entry(entry: Mapping[str, Any], **facts: Any) -> list[Message]:
-    """Read an entry (plain JSON) and return its canonical messages; `facts` are stored in the mark of the first one."""
+    """Read an entry of Claude Code (plain JSON), and return its canonical messages.
+
+    `facts` are stored in the mark of the first message.
+    """
     metadata: Message = {}
     if entry.get("isMeta") is True or entry.get("isCompactSummary") is True:
         metadata["source"] = NAME
@@ -45,7 +48,10 @@ def read_entry(entry: Mapping[str, Any], **facts: Any) -> list[Message]:
 
 
 def entries_in(messages: Iterable[Message]) -> Iterator[dict[str, Any]]:
-    """Yield the entries of a history unchanged. An entry is left out if a purge removed a part of it."""
+    """Yield the entries of Claude Code that a history was made from, unchanged.
+
+    An entry of which a purge removed a part is left out.
+    """
     return (body for _, body in bodies_in(messages, NAME) if isinstance(body, dict))
 
 

@@ -182,7 +182,10 @@ def _read_one(content: Mapping[str, Any]) -> list[Message]:
 
 
 def _numbered_calls(parts: Iterable[Mapping[str, Any]]) -> dict[int, Message]:
-    """Return the calls among an answer's parts by position; a call without an id gets one from its function's name."""
+    """Return the calls among an answer's parts, by position.
+
+    A call without an id gets an id from its function's name.
+    """
     calls_of: Counter[str] = Counter()
     calls: dict[int, Message] = {}
     for position, part in enumerate(parts):
@@ -199,12 +202,12 @@ def _numbered_calls(parts: Iterable[Mapping[str, Any]]) -> dict[int, Message]:
 
 
 def _id_for(name: str, number: int) -> str:
-    """Return an id for a call or response that has none, from its name and its number among those with this name."""
+    """Return an id for a call or response without one, made from its name and its number among those of this name."""
     return f"call_{name}" if number == 1 else f"call_{name}_{number}"
 
 
 def _more(part: Mapping[str, Any], *keys: str) -> Message:
-    """Return the other keys of a part; the signature gets the name that it has in all forms."""
+    """Return the other keys of a part. The signature gets the name that all forms use."""
     more = without(part, *keys, "thoughtSignature")
     signature = part.get("thoughtSignature")
     if signature is not None:
@@ -213,7 +216,7 @@ def _more(part: Mapping[str, Any], *keys: str) -> Message:
 
 
 def _numbered_results(parts: Iterable[Mapping[str, Any]]) -> dict[int, Message]:
-    """Return the results among a content's parts by position; those without an id are matched by name and number."""
+    """Return the results among a content's parts, by position. Results without an id are matched by name and number."""
     results_of: Counter[str] = Counter()
     results: dict[int, Message] = {}
     for position, part in enumerate(parts):
@@ -248,7 +251,7 @@ def _read_result(given: Mapping[str, Any], number: int) -> Message:
 
 
 def said_in_result(part: Any) -> Any:
-    """Return the words of a part of a result in a file: its output or error, or its text; else the value itself."""
+    """Return the words in a part of a result: its output, error or text. Return any other value unchanged."""
     response = mapping(mapping(part).get("functionResponse")).get("response")
     if response is None:
         return text(mapping(part).get("text")) or part
@@ -257,7 +260,7 @@ def said_in_result(part: Any) -> Any:
 
 
 def read_part(part: Mapping[str, Any]) -> Message:
-    """Return a part, with keys in camel case, as a block; a part that is not of this form unchanged."""
+    """Return a part, with keys in camel case, as a block. A part of another form is returned unchanged."""
     if isinstance(part.get("text"), str):
         more = _more(part, "text", "thought")
         if not part["text"] and _SIGNATURE in more:  # views have no empty text; the model needs the signature
@@ -371,7 +374,7 @@ def _write_result(message: Message, names: Mapping[str, str], *, exact: bool) ->
 
 
 def _response(message: Message, *, is_own_form: bool) -> Any:
-    """Return the words of a result under a key, or for a result in this form the JSON value that it was read from."""
+    """Return the words of a result under a key. For a result in this form, return its original JSON value."""
     words = "\n".join(words_or_line(block) for block in result_blocks(message) if not _is_medium(block))
     key = text(beside(message).get("key"))
     if is_own_form and "key" not in beside(message):

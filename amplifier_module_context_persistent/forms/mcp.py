@@ -109,7 +109,7 @@ def read_block(block: Mapping[str, Any]) -> Message:
 
 
 def bare_content(content: Any) -> Any:
-    """Return the content of a result without the keys that only this form needs to write it again, for importers."""
+    """Return the content of a result without the keys that are only needed to write this form again, for importers."""
     if not isinstance(content, list):
         return content
     return [block if _KEPT.isdisjoint(block) else without(block, *_KEPT) for block in content]
@@ -155,7 +155,7 @@ def _write_one(message: Message) -> Message:
 
 
 def write_block(block: Mapping[str, Any], *, is_own_form: bool) -> Message | None:
-    """Return a result's block in MCP's form.
+    """Return a result's block in MCP's form; never None.
 
     With `is_own_form`, the block was read from MCP, and is written back unchanged.
     """

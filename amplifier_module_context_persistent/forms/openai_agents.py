@@ -36,7 +36,7 @@ def read_items(items: Sequence[Item]) -> list[Message]:
 
 
 def items_in(messages: Iterable[Message]) -> list[Item]:
-    """Yield the items of a history in the form in which they were added."""
+    """Return the items of a history in the form in which they were added."""
     items: list[Item] = []
     for group, body in bodies_in(messages, NAME):
         items += body if isinstance(body, list) else _written(group)
@@ -54,7 +54,10 @@ def key_of(item: Mapping[str, Any]) -> str:
 
 
 def _read(group: list[Item]) -> list[Message]:
-    """Read the items of one message. Items that would not be written back unchanged are kept beside the message."""
+    """Read the items of one message.
+
+    Items that cannot be written back unchanged are also kept in the message's mark.
+    """
     items = [{key: value for key, value in item.items() if key != "metadata"} for item in group]
     try:
         messages = openai_responses.read(items)

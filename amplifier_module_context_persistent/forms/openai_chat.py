@@ -68,7 +68,7 @@ _DETAILS = "reasoning_details"
 _AUDIO = "answer_audio"
 """The type of the block for a spoken answer that came without its transcript; the block has the id of the audio."""
 ON_ANSWERS = frozenset({"refusal", "annotations", "audio", "function_call", "thinking_blocks", _DETAILS, *_THOUGHTS})
-"""Keys of an answer that only this form has."""
+"""Keys that only answers of this form have."""
 _RULES = rules_of(OPENAI, strict=True)
 _SECRETS = frozenset({"encrypted_content", "encrypted_index", "encrypted_stdout"})
 _INSTRUCTING = ("system", "developer")
@@ -80,7 +80,7 @@ _NAME = re.compile(r"[^\s<|\\/>]{1,64}")
 
 
 def read(messages: Iterable[Mapping[str, Any]]) -> list[Message]:
-    """Read messages and return canonical ones.
+    """Read messages of Chat Completions, and return canonical messages.
 
     Raises:
         RecordError: a message is malformed; the error says where.
@@ -200,7 +200,7 @@ def _read_call(given: Any) -> Any:
 
 
 def _legacy_id(named: Mapping[str, Any]) -> str:
-    """Return an id for a call of the older form, which has no ids: one made of the function's name."""
+    """Return an id, made from the function's name, for a call of the older form, which has no ids."""
     return f"call_{text(named.get('name')) or 'function'}"
 
 
@@ -214,7 +214,7 @@ def _read_function_result(message: Mapping[str, Any], content: Any) -> Message:
 
 
 def write(messages: Iterable[Message], *, exact: bool = False, reasoning: bool = False) -> list[Message]:
-    """Write canonical messages as those of Chat Completions.
+    """Write canonical messages as messages of Chat Completions.
 
     Args:
         messages: canonical messages in order.
@@ -233,7 +233,10 @@ def _is_own(message: Message) -> bool:
 
 
 def _keeps_list(message: Message, *, exact: bool) -> bool:
-    """Return whether list content stays a list; in a request, the texts of other providers become one text."""
+    """Return whether content that is a list stays a list.
+
+    In a request, the texts of other providers become one text.
+    """
     is_alike = _is_own(message) or (exact and not form_of(message))
     return is_alike and isinstance(message.get("content"), list)
 
@@ -249,7 +252,7 @@ def _write_one(message: Message, *, exact: bool, reasoning: bool) -> Iterator[Me
 
 
 def _write_text_message(message: Message, *, exact: bool) -> Iterator[Message]:
-    """Yield the message of a person, the system or a developer; nothing if it would be empty in a request."""
+    """Yield the message of a person, the system or a developer. In a request, yield nothing for an empty message."""
     is_instruction = message["role"] in _INSTRUCTING
     parts = list[Message]()
     for block in _without_thinking(message):
@@ -278,7 +281,7 @@ def _named(message: Message) -> Message:
 
 
 def _write_result(message: Message, *, exact: bool) -> Message:
-    """Return a result as a message with the role `tool`, or `function` if it was added with this role."""
+    """Return a result as a message with the role `tool`, or `function` for a result that was added with this role."""
     blocks = list(result_blocks(message))
     text_content = "\n".join(words_or_line(block) for block in blocks)
     was_of_function = beside(message).get("role") == "function"
@@ -291,7 +294,7 @@ def _write_result(message: Message, *, exact: bool) -> Message:
 
 
 def _result_parts(blocks: Sequence[Message], message: Message, *, exact: bool) -> list[Message]:
-    """Return the blocks of a result as parts. A request accepts only texts, so it gets a text for any other block."""
+    """Return the blocks of a result as parts. A request accepts only texts, so any other block becomes a text."""
     parts = list[Message]()
     for block in blocks:
         is_kept = exact or block.get("type") == "text"
@@ -351,7 +354,10 @@ def _joined_thinking(blocks: Iterable[Message]) -> str:
 
 
 def _exact_content(message: Message, spoken: Iterable[Message], *, is_text: bool) -> Any:
-    """Return the content of an answer as it was added; with `is_text`, a single text part becomes a text."""
+    """Return the content of an answer in the form in which it was added.
+
+    With `is_text`, a single text part becomes a text.
+    """
     if not isinstance(message.get("content"), list):
         return message.get("content")
     written = [write_part(block, message, exact=True) for block in spoken]
@@ -386,7 +392,8 @@ def _audio_in(blocks: Iterable[Message]) -> Message | None:
 def _answers(message: Message, *, reasoning: bool) -> Iterator[Message]:
     """Yield the messages of an answer in a request.
 
-    If the provider's server ran tools in it, it becomes several messages, with the results between them.
+    If the provider's server ran tools during the answer, the answer becomes several messages, with results between
+    them.
     """
     spoken: list[Message] = []
     calls: list[Message] = []
@@ -418,7 +425,7 @@ def _answers(message: Message, *, reasoning: bool) -> Iterator[Message]:
 
 
 def _as_server_block(block: Message) -> Message:
-    """Return the server's call or result that a block describes; any other block unchanged. It is a copy."""
+    """Return a copy of the server's call or result that a block describes; any other block unchanged."""
     original = original_of(block)
     return dict(original) if is_block(original, SERVER_CALLS | SERVER_RESULTS) else dict(block)
 
@@ -441,7 +448,10 @@ def _answer(spoken: list[Message], calls: list[Message], message: Message, *, re
 
 
 def _content_of_answer(spoken: list[Message], message: Message) -> Any:
-    """Return the content of an answer: a text, or parts if the answer was added with parts; None if it is empty."""
+    """Return the content of an answer: a text, or parts if the answer was added with parts.
+
+    Return None if it is empty.
+    """
     if spoken and _keeps_list(message, exact=False):
         was_list = {"thoughts", "refusal", _DETAILS}.isdisjoint(beside(message)) or len(spoken) > 1
         if was_list or spoken[0].get("refusal"):
@@ -471,7 +481,7 @@ def _function(call_id: str, name: str, arguments: str) -> Message:
 
 
 def _without_secrets(value: Any) -> Any:
-    """Return a value without the keys that only the server that made it can read."""
+    """Return a value without the keys that only the server that made the value can read."""
     if isinstance(value, list):
         return [_without_secrets(item) for item in value]
     if isinstance(value, dict):

@@ -33,7 +33,7 @@ from .responses_reasoning import reasoning_block
 
 _SEARCH_CALL, _SEARCH_OUTPUT, _MCP_OUTPUT = "tool_search_call", "tool_search_output", "mcp_tool_call_output"
 _MORE = frozenset({_SEARCH_CALL, _SEARCH_OUTPUT, _MCP_OUTPUT})
-"""Types of items that are read as calls and outputs of functions, because nobody sends them again."""
+"""Types of items that are read as calls and outputs of functions, because such items are not sent again."""
 KINDS = CALLS | OUTPUTS | ON_SERVER | {"message", "reasoning"}
 """Types of items that become messages or parts of messages."""
 _TEXTS = ("text", "input_text", "output_text")
@@ -123,7 +123,7 @@ def read_output(item: Mapping[str, Any]) -> tuple[str, Any, bool]:
 
 
 def read_chat_answer(message: Mapping[str, Any]) -> tuple[list[Message], list[Message]]:
-    """Return the content blocks and the calls of an answer of Chat Completions; the id of a call without one is ""."""
+    """Return the content blocks and the calls of an answer of Chat Completions. A call without an id gets the id ""."""
     calls = [mapping(call) for call in items(message.get("tool_calls"))]
     given = {**message, "content": blocks_of(message.get("content")), "tool_calls": calls}
     [answer] = openai_chat.read([given])
@@ -134,7 +134,7 @@ def read_chat_answer(message: Mapping[str, Any]) -> tuple[list[Message], list[Me
 
 
 def of_provider(message: Message) -> Message:
-    """Return an answer; if it has items that only OpenAI understands, with the mark of its form."""
+    """Return an answer. If it has items that only OpenAI understands, it gets the mark of OpenAI's form."""
     content = message["content"]
     has_items = isinstance(content, list) and any(is_block(block, ON_SERVER) for block in content)
     return marked(message, openai_responses.NAME) if has_items else message
@@ -169,7 +169,7 @@ def _read_part(part: Message) -> Message:
 
 
 def _bare(block: Message) -> Message:
-    """Return a block without the keys that only its own form needs to write it again."""
+    """Return a block without the keys that are only needed to write the block in its own form again."""
     if block["type"] == "text":
         return text_block(text(block.get("text")))
     if "part" not in block:

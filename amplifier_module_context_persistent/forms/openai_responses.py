@@ -80,14 +80,14 @@ _OF_USER = frozenset({"mcp_approval_response"})
 _IN_MARK = ("type", "id", "status")
 """Keys of a message that are kept in the mark only."""
 _SAME = "same"
-"""The value of `item` on a text that is of the same item as the text before it."""
+"""The value of `item` on a text that is from the same item as the text before it."""
 
 
 # -- reading -----------------------------------------------------------------------------------------------------------
 
 
 def read(items: Iterable[Mapping[str, Any]]) -> list[Message]:
-    """Read items; adjacent items of an answer become one message.
+    """Read items of OpenAI's Responses, and return canonical messages. Adjacent items of an answer become one message.
 
     Raises:
         RecordError: an item is malformed; the error says what is wrong.
@@ -178,7 +178,7 @@ def _read_answer(
 
 
 def _texts_of(item: Mapping[str, Any]) -> list[Message]:
-    """Return the content of a message as blocks. The first one gets the message's other keys."""
+    """Return the content of a message as blocks. The first block gets the message's other keys."""
     content = item.get("content")
     first = without(item, "type", "role", "content", "metadata")
     if isinstance(content, str):
@@ -246,7 +246,7 @@ def write(messages: Iterable[Message], *, exact: bool = False) -> list[Message]:
 
 
 def is_one_answer(message: Message, after: Message) -> bool:
-    """Return whether two messages are both answers of this form, which need no user's message between them."""
+    """Return whether two messages are both answers in this form, so that no user's message is needed between them."""
     return all(one.get("role") == "assistant" and form_of(one) == NAME for one in (message, after))
 
 

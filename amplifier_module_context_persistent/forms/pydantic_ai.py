@@ -30,7 +30,10 @@ _URLS = {"image-url": "image", "document-url": "document", "audio-url": "audio",
 
 
 def read_message(message: Mapping[str, Any], **facts: Any) -> list[Message]:
-    """Read a message (plain JSON) and return canonical messages; `facts` are stored in the mark of the first one."""
+    """Read a message of Pydantic AI (plain JSON), and return canonical messages.
+
+    `facts` are stored in the mark of the first message.
+    """
     parts = [mapping(part) for part in items(message.get("parts"))]
     if message.get("kind") == "response":
         messages = [_answer(parts, message)]

@@ -18,10 +18,10 @@ from .canonical import items, mapping, refused, text
 
 
 class Form(Protocol):
-    """The module of a form, which reads messages of this form and writes them."""
+    """The interface of a form's module, which reads messages of the form and writes messages in it."""
 
     def read(self, messages: Iterable[Mapping[str, Any]], /) -> list[Message]:
-        """Return the canonical messages of foreign ones; raises RecordError if a message is malformed."""
+        """Return the canonical messages for messages in this form; raise RecordError if a message is malformed."""
 
     def write(self, messages: Iterable[Message], /, *, exact: bool = False) -> list[Message]:
         """Return canonical messages in this form."""
@@ -114,8 +114,8 @@ def is_ordinary(message: Any) -> bool:
     """Return whether a message is plain and complete, has only JSON's types, and has no metadata about how to add it.
 
     Most messages are ordinary, and need no other checks when they are added: `json_copy`, `check_message` and
-    `why_refused` (`messages/check_incoming.py`) would neither change nor refuse such a message. It has no id and no
-    time, is not ephemeral, is not hidden from models, and has no mark of another form (`metadata.form`).
+    `why_refused` (`messages/check_incoming.py`) would neither change nor refuse such a message. Such a message has no
+    id and no time, is not ephemeral, is not hidden from models, and has no mark of another form (`metadata.form`).
     """
     if type(message) is not dict or not message.keys() <= _ORDINARY_KEYS:
         return False
@@ -191,7 +191,7 @@ def _is_text_block(block: Any) -> bool:
 
 
 def _of_answer(message: Mapping[str, Any]) -> Shape | None:
-    """Return the form of a whole answer; None if the message is not one."""
+    """Return the form of a whole answer; None for any other message."""
     if isinstance(message.get("choices"), list):
         return Shape(openai_chat.NAME, is_answer=True)
     if message.get("object") == "response" and isinstance(message.get("output"), list):
@@ -204,7 +204,7 @@ def _of_answer(message: Mapping[str, Any]) -> Shape | None:
 
 
 def _of_keys(message: Mapping[str, Any]) -> Shape | None:
-    """Return the form that a message's own keys show, whatever its content is; None if they show none."""
+    """Return the form that a message's own keys show, without regard to its content; None if the keys show no form."""
     role = message.get("role")
     if isinstance(message.get("parts"), list | Mapping) or role == "model":
         return Shape(gemini.NAME)
@@ -232,7 +232,7 @@ def _is_answer_of_chat(message: Mapping[str, Any]) -> bool:
 
 
 def _of_item(message: Mapping[str, Any]) -> Shape | None:
-    """Return the form of a value without a role, which is an item of OpenAI's Responses; None if it has no form.
+    """Return the form of a value without a role, which is an item of OpenAI's Responses; None for an unknown value.
 
     Raises:
         RecordError: the value is an event of a stream; with it, every later request would be refused.
@@ -247,7 +247,7 @@ def _of_item(message: Mapping[str, Any]) -> Shape | None:
 
 
 def _of_content(message: Mapping[str, Any], before: str) -> Shape | None:
-    """Return the form of the first block that only one form has, else a likely form; None if no form is likely."""
+    """Return the form of the first block that only one form has, else a likely form. Return None if none is likely."""
     content = message.get("content")
     is_single_block = isinstance(content, Mapping) and "type" in content
     listed = [content] if is_single_block else items(content)
@@ -285,7 +285,7 @@ def _of_strange(kind: str, role: str, before: str) -> Shape | None:
 
 
 def _of_block(block: Mapping[str, Any], role: str) -> str | None:
-    """Return the form that a block belongs to, if only one form has such blocks; else None."""
+    """Return the only form that has blocks of this kind; None if there is no such form, or several."""
     kind = text(block.get("type"))
     if not kind:
         if not gemini.PARTS.isdisjoint(block):

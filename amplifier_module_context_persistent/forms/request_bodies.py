@@ -177,7 +177,7 @@ def to_bedrock(view: View, *, tools: Tools | None = None, max_tokens: int | None
 
 
 def _given(**facts: Any) -> dict[str, Any]:
-    """Return the given arguments without those that are None."""
+    """Return the given arguments without those whose value is None."""
     return {key: value for key, value in facts.items() if value is not None}
 
 
@@ -187,7 +187,7 @@ def _defined(tools: Tools | None, write: Callable[[Tools], list[Message]]) -> li
 
 
 def _system_and_talk(view: View, family: str, form: str = "") -> tuple[str | None, list[Message]]:
-    """Return the system text that a view begins with, or None if it has none, and the messages after it.
+    """Split a view into the system text at its beginning (None without one) and the other messages.
 
     Args:
         view: the messages.
@@ -201,7 +201,9 @@ def _system_and_talk(view: View, family: str, form: str = "") -> tuple[str | Non
 
 
 def in_order(messages: View, family: str, form: str = "") -> list[Message]:
-    """Return messages of any form in the order that a family of providers needs; `form` is that of ambiguous shapes.
+    """Return messages of any form in the order that a family of providers needs.
+
+    `form` is the form of messages with ambiguous shapes.
 
     Raises:
         ValueError: an item is not a message, or it is malformed.
@@ -301,7 +303,7 @@ def _with_marks(body: dict[str, Any], stable: int) -> dict[str, Any]:
 
 
 def _ends(messages: Sequence[Message], stable: int) -> list[int]:
-    """Return the positions of the messages to mark: the newest one and the end of the request before this one."""
+    """Return the positions of the messages to mark: the newest message, and the last message of the request before."""
     answers = [position for position in range(stable) if messages[position]["role"] == "assistant"]
     ends = [stable - 1] if stable else []
     if answers and answers[-1] > 0:
@@ -399,7 +401,7 @@ def _answer(plain: Message, form: str, *, is_message: bool) -> Message:
 
 
 def written_as(messages: Iterable[Message], form: str) -> list[Message]:
-    """Return a history in a form; messages that came in this form are written as they were added.
+    """Return a history in a form. Messages that came in this form are written in the form in which they were added.
 
     Args:
         messages: canonical messages, in order.

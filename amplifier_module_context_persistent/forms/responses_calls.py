@@ -71,7 +71,7 @@ def read_call(item: Mapping[str, Any], kind: str) -> Message:
 
 
 def write_call(call_id: str, call: Message, *, keeps_ids: bool, as_function: bool = False) -> Message:
-    """Return a call as an item of the type from which it was read.
+    """Return a call as an item of the same type as the item from which it was read.
 
     Args:
         call_id: the id of the call.
@@ -102,7 +102,7 @@ def write_call(call_id: str, call: Message, *, keeps_ids: bool, as_function: boo
 
 
 def _arguments_text(call: Message) -> str:
-    """Return the arguments of a call as JSON: the model's own text if it is the JSON of an object."""
+    """Return the arguments of a call as JSON: the model's own text, if that text is the JSON of an object."""
     given = given_arguments_of(call)
     arguments = call_arguments_of(call)
     is_object = arguments.keys() != {"arguments"}
@@ -225,7 +225,9 @@ def _chunk(chunk: Mapping[str, Any], number: int) -> list[Message]:
 
 
 def _chunks(blocks: Sequence[Message], other_keys: Sequence[Any]) -> list[Message]:
-    """Return a shell's output in chunks, as `_chunk` split it; a text without a number is put into the first chunk.
+    """Return a shell's output in chunks, as `_chunk` split the output.
+
+    A text without a number is put into the first chunk.
 
     Args:
         blocks: the blocks of the output.

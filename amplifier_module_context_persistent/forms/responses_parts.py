@@ -35,7 +35,7 @@ PARTS = frozenset({"input_text", "output_text", "input_image", "input_file", "co
 
 
 def read_part(part: Mapping[str, Any]) -> Message:
-    """Return a part of content as a block; a part that is not of this form unchanged."""
+    """Return a part of content as a block. A part of another form is returned unchanged."""
     kind = part.get("type")
     if kind in ("input_text", "output_text", "text"):
         return text_block(text(part.get("text")), **without(part, "type", "text"))
@@ -63,7 +63,10 @@ def read_part(part: Mapping[str, Any]) -> Message:
 
 
 def write_part(block: Mapping[str, Any], message: Message, *, exact: bool) -> Message | None:
-    """Return a block of a person or a tool as a part; a block that this form does not accept becomes one line."""
+    """Return a block of a person or a tool as a part. A block that this form does not accept becomes one line.
+
+    None for an empty block.
+    """
     original = original_of(block)
     is_own_form = form_of(message) == RESPONSES
     source = source_of(original)

@@ -37,7 +37,7 @@ def reasoning_block(item: Mapping[str, Any]) -> Message:
 
 
 def reasoning_item(block: Message) -> Message | None:
-    """Return reasoning as an item; None if it is another provider's, or if it has neither state nor id."""
+    """Return reasoning as an item; None for reasoning of another provider, or without both a state and an id."""
     state = block.get("content")
     if block.get("type") != "thinking" or not isinstance(state, list) or len(state) != 2:
         return None
@@ -69,7 +69,9 @@ def lack_reasoning(messages: Sequence[Message]) -> bool:
 
 
 def with_reasoning_before(before: Message, message: Message) -> Message:
-    """Return a message with the reasoning that was added just before it; the same object if there is none.
+    """Return a message with the reasoning that was added just before it.
+
+    Without such reasoning, return the same object.
 
     Args:
         before: the message before it.
@@ -93,9 +95,9 @@ CARRIED = "carried"
 
 
 class ReasoningShown:
-    """Tracks, while messages are written in order, whether the reasoning that items are bound to is among them.
+    """Tracks, while messages are written in order, which reasoning was written.
 
-    The server refuses an item that has its id if the item's reasoning is missing.
+    The server refuses an item with an id if the reasoning that belongs to the item is missing.
     """
 
     def __init__(self) -> None:

@@ -19,7 +19,7 @@ _EMPTY_SCHEMA = {"type": "object", "properties": {}}
 
 
 class _Definition(NamedTuple):
-    """A tool that the caller runs: what a definition says in every form."""
+    """The facts about a tool of the caller that definitions in all forms have."""
 
     name: str
     description: str
@@ -30,7 +30,10 @@ class _Definition(NamedTuple):
 
 
 def named_tools(tools: Iterable[Mapping[str, Any]]) -> list[Message]:
-    """Return a file's tools in Amplifier's form, only with name, description and schema; omit those without a name."""
+    """Return a file's tools in Amplifier's form, only with name, description and schema.
+
+    Tools without a name are left out.
+    """
     written = list[Message]()
     for definition in map(_named, tools):
         if definition is None:
@@ -84,7 +87,7 @@ def responses_tools(tools: Iterable[Mapping[str, Any]]) -> list[Message]:
 
 
 def gemini_tools(tools: Iterable[Mapping[str, Any]]) -> list[Message]:
-    """Return tools in Gemini's form: one entry with all functions, then the tools that its server runs."""
+    """Return tools in Gemini's form: one entry with all functions, then the tools that Gemini's server runs."""
     functions = []
     others = []
     for tool in tools:
@@ -137,7 +140,7 @@ def _definition(tool: Mapping[str, Any]) -> _Definition | None:
 
 
 def _named(tool: Mapping[str, Any]) -> _Definition | None:
-    """Return the facts of a definition that has a name, whoever runs the tool."""
+    """Return the facts in a tool's definition, whoever runs the tool; None for a definition without a name."""
     inner = mapping(tool.get("function")) or mapping(tool.get("toolSpec")) or tool
     name = text(inner.get("name"))
     if not name:

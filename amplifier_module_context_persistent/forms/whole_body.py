@@ -60,7 +60,7 @@ def bodies_in(messages: Iterable[Message], name: str) -> Iterator[tuple[list[Mes
 
 
 def can_be_stored(messages: Sequence[Message]) -> bool:
-    """Return whether there are messages and a log accepts each of them."""
+    """Return whether there are messages, and a log would accept each of these."""
     try:
         for message in messages:
             check_message(message)
@@ -75,7 +75,7 @@ def for_people(words: str) -> Message:
 
 
 def _groups(messages: Iterable[Message], name: str) -> Iterator[list[Message]]:
-    """Yield the messages in groups: those that one message of the form `name` became, and single others."""
+    """Yield messages in groups: the messages that were made from one message of the form `name`, and others alone."""
     group: list[Message] = []
     for message in messages:
         is_next_part = part_number(message) == len(group) and mark_of(message).get("name") == name

@@ -8,7 +8,7 @@ from typing import Any
 from ..tokens.usage import ReportedUsage, read_usage
 
 NO_MODEL = "<synthetic>"
-"""The model that Claude Code names in answers that it wrote itself, for example in error messages."""
+"""The model name in answers that Claude Code wrote itself, for example in error messages."""
 
 
 def usage_of_message(message: Mapping[str, Any]) -> ReportedUsage | None:
@@ -18,7 +18,7 @@ def usage_of_message(message: Mapping[str, Any]) -> ReportedUsage | None:
     beginning of the stream, so the output of such a session is a lower bound.
 
     Returns:
-        The usage; None if the message has none, or if no model wrote the message.
+        The usage; None if the message reports no usage, or if no model wrote the message.
     """
     metadata = message.get("metadata")
     if not isinstance(metadata, Mapping):

@@ -98,11 +98,11 @@ def check_message(plain: Message, *, is_stored: bool = False) -> None:
 
 
 def why_refused(message: Message) -> str:
-    """Return why a new message could not be a part of any view; "" if it can be.
+    """Return why a new message could not be a part of any view; "" if it could be.
 
-    Only messages that must be mistakes are refused: a user's or a system message without content, a result that names
-    no call, and calls that are not a list or have no id. Blank content (null, too) is accepted, and so is an empty id:
-    some providers give none. OpenAI's older `function` messages have no id either.
+    Only messages that must be mistakes are refused (not stored): a user's or a system message without content, a result
+    that names no call, and calls that are not a list or have no id. Blank content (null, too) is accepted, and so is an
+    empty id: some providers give no ids. OpenAI's older `function` messages have no id either.
     """
     role = message.get("role")
     listed = message.get("tool_calls")
@@ -140,7 +140,10 @@ class _Copy:
     """Whether numbers that are not finite are accepted."""
 
     def of(self, value: Any, depth: int, key: str = "") -> Any:
-        """Return a copy of a value at this depth of nesting; `key` is its key, if it is in an object."""
+        """Return a copy of a value at this depth of nesting.
+
+        `key` is the key of the value if it is in an object, else "".
+        """
         if type(value) in _PLAIN_TYPES:
             return value
         if isinstance(value, float):
@@ -164,7 +167,7 @@ class _Copy:
         return number
 
     def _object(self, value: Mapping[Any, Any], depth: int) -> Message | str:
-        """Return a copy of an object, or its JSON text if it is nested too deeply."""
+        """Return a copy of an object. If the object is nested too deeply, return its JSON text."""
         if depth > MAX_DEPTH:
             return _as_json_text(value)
         plain = dict(value)
@@ -187,7 +190,7 @@ class _Copy:
         return plain
 
     def _list(self, value: list[Any] | tuple[Any, ...], depth: int) -> list[Any] | str:
-        """Return a copy of a list, or its JSON text if it is nested too deeply."""
+        """Return a copy of a list. If the list is nested too deeply, return its JSON text."""
         if depth > MAX_DEPTH:
             return _as_json_text(value)
         items = list(value)
@@ -204,7 +207,7 @@ class _Copy:
 
 
 def _plain_key(key: Any) -> str:
-    """Return a key as a plain string; it may be a member of a string enum."""
+    """Return a key as a plain string, also a key that is a member of a string enum."""
     if not isinstance(key, str):
         raise _RefusedError(f"the key {repr(key)[:40]} is {type(key).__name__}, not a string")
     return str.__str__(key)
@@ -238,7 +241,7 @@ def _is_of_client(value: Any) -> bool:
 
 
 def _without_parsed(dumped: Any, value: Any) -> Any:
-    """Return the dump of a client's object without the fields that the client added: servers refuse these fields.
+    """Return the dump of a client's object without the fields that the client added. Servers refuse such fields.
 
     Args:
         dumped: the dump of `value`.
@@ -254,7 +257,7 @@ def _without_parsed(dumped: Any, value: Any) -> Any:
 
 
 def _dump_options(module: str) -> dict[str, Any]:
-    """Return the arguments for `model_dump` of an object that a provider's Python client made from a server's answer.
+    """Return the arguments with which `model_dump` is called on an object of a provider's Python client.
 
     With these arguments the dump has the same keys as the server's JSON.
 

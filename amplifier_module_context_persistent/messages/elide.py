@@ -33,7 +33,7 @@ class Cut:
     whole_words: bool = False
     """Whether a cut moves to the end of a word if there is no end of a line nearby."""
     brief: bool = False
-    """Whether the marker is brief: it only names the reference, without the numbers of characters."""
+    """Whether the marker of the cut is brief, with the message's reference but without numbers of characters."""
     whole_characters: bool = False
     """Whether a character of several code points is never split; text without spaces is then cut at its punctuation."""
     excerpt: bool = False
@@ -70,7 +70,7 @@ class Cut:
         )
 
     def to_record(self) -> list[Any]:
-        """Return the cut as a plan's record stores it: the numbers, and an object if more than these is set."""
+        """Return the cut as a plan's record stores it: the two lengths, then an object with the other set fields."""
         more: dict[str, Any] = {}
         if self.lines:
             more["lines"] = [list(line) for line in self.lines]
@@ -110,7 +110,7 @@ WHOLE = Cut((1 << 31) - 1, 0)
 LEAST_SHOWN_CHARS = 240
 """The smallest part of a cut text that is shown, in characters, unless a smaller one is configured.
 
-A text that would be shorter is not shown at all.
+If a cut would show less of a text, it shows nothing of it.
 """
 
 _BOUNDARY_CHARS = 200  # how far from the cut to look for the end of a line
@@ -119,7 +119,7 @@ _SPACE, _SPACE_OR_END = re.compile(r"\s"), re.compile("\\s|(?<=[。！？；，�
 
 
 def cut_for(keep_chars: int) -> Cut:
-    """Return a cut that keeps `keep_chars` characters, half of them at the end, because errors are often there."""
+    """Return a cut that keeps `keep_chars` characters of a text: half at its end, because errors are often there."""
     return Cut(keep_chars - keep_chars // 2, keep_chars // 2)
 
 
@@ -129,7 +129,7 @@ def excerpt_cut(keep_chars: int, lines: tuple[tuple[int, int, int], ...] = ()) -
 
 
 def prose_cut(head_chars: int, tail_chars: int, lines: tuple[tuple[int, int, int], ...] = ()) -> Cut:
-    """Return a cut for prose: it ends at paragraphs or sentences, and its marker is brief."""
+    """Return a cut for prose, which ends at paragraphs or sentences and has a brief marker."""
     return Cut(head_chars, tail_chars, lines, brief=True, excerpt=True)
 
 
@@ -164,7 +164,7 @@ def _without_original(block: Any) -> Any:
 
 
 def _shown(texts: list[str], cut: Cut, *, reference: str, boundary: str) -> list[str]:
-    """Return the texts of a message as the cut shows them."""
+    """Return the texts of a message with a cut applied."""
     shown = texts
     if cut.instead:
         shown = [cut.instead, *texts[1:]]
@@ -180,7 +180,10 @@ def _shown(texts: list[str], cut: Cut, *, reference: str, boundary: str) -> list
 
 
 def elide_text(text: str, cut: Cut, *, reference: str, boundary: str = "line") -> str:
-    """Return the text with its head, its tail and the cut's lines only; the text itself if that is not shorter."""
+    """Return only the head, the tail and the cut's lines of a text.
+
+    Return the text itself if the result is not shorter.
+    """
     if cut.no_recall:
         reference = ""
     if cut.head_chars + cut.tail_chars >= len(text):

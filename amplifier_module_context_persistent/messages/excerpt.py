@@ -36,7 +36,7 @@ _JOINER = "\u200d"
 def excerpt(
     text: str, head_chars: int, tail_chars: int, lines: Iterable[Span] = (), *, reference: str, prose: bool = False
 ) -> str:
-    """Return a text's head, tail and some spans between them; the text itself if that is not shorter.
+    """Return a text's head, tail and some spans between them. Return the text itself if the result is not shorter.
 
     Args:
         text: the text.
@@ -85,7 +85,10 @@ def elided_marker(elided_chars: int, of_chars: int, reference: str, *, brief: bo
 def shown_spans(
     text: str, head_chars: int, tail_chars: int, lines: Iterable[Span] = (), *, prose: bool = False
 ) -> list[Span]:
-    """Return the spans that an excerpt shows, in order; spans with only a small gap between them are joined."""
+    """Return the spans of a text that an excerpt shows, in order.
+
+    Spans with only a small gap between them become one.
+    """
     start = _end_of_head(text, head_chars, prose=prose)
     end = _start_of_tail(text, tail_chars, prose=prose)
     if start >= end:
@@ -95,7 +98,7 @@ def shown_spans(
 
 
 def joined(text: str, spans: Sequence[Span]) -> list[Span]:
-    """Return sorted spans, joined if they overlap or if the gap between them is too small for a mark."""
+    """Return sorted spans, with spans joined that overlap, or whose gap is too small for a mark."""
     result: list[Span] = []
     for start, end in spans:
         if result:
@@ -122,7 +125,7 @@ def _is_small(text: str, start: int, end: int) -> bool:
 
 
 def _gaps(spans: Sequence[Span], length: int) -> list[Span]:
-    """Return the gaps before, between and after the spans of a text of this length."""
+    """Return the gaps before, between and after some spans, in a text of this length."""
     gaps = []
     end_before = 0
     for start, end in spans:
@@ -135,7 +138,7 @@ def _gaps(spans: Sequence[Span], length: int) -> list[Span]:
 
 
 def gap_mark(text: str, gap: Span) -> str:
-    """Return the mark of a gap: the number of missing lines or, within one line, of missing characters."""
+    """Return the text that marks a gap: the number of missing lines or, within one line, of missing characters."""
     start, end = gap
     lines = text[start:end].strip("\r\n").count("\n") + 1
     if lines > 1:
@@ -148,7 +151,7 @@ def gap_mark(text: str, gap: Span) -> str:
 def _piece(text: str, span: Span, *, prose: bool) -> str:
     """Return the text of a span as an excerpt shows it.
 
-    Line ends next to a gap are removed. In prose, a fenced code block that is cut gets fences of its own.
+    Line ends next to a gap are removed. In prose, a cut code block gets new fences.
     """
     start, end = span
     piece = text[start:end]
@@ -188,7 +191,7 @@ def _closes(line: str, fence: str) -> bool:
 
 
 def _end_of_head(text: str, chars: int, *, prose: bool) -> int:
-    """Return the index at which a head of about this many characters ends."""
+    """Return the index at which an excerpt's head of about this many characters ends."""
     if chars <= 0:
         return 0
     if chars >= len(text):
@@ -206,7 +209,7 @@ def _end_of_head(text: str, chars: int, *, prose: bool) -> int:
 
 
 def _start_of_tail(text: str, chars: int, *, prose: bool) -> int:
-    """Return the index at which a tail of about this many characters starts."""
+    """Return the index at which an excerpt's tail of about this many characters starts."""
     if chars <= 0:
         return len(text)
     if chars >= len(text):
@@ -238,7 +241,7 @@ def _ends_between(text: str, first: int, last: int) -> list[int]:
 
 
 def character_start(text: str, index: int) -> int:
-    """Return the index, moved back if it would split a character: a composed emoji, accents, a flag, CR LF."""
+    """Return an index, moved back if it is within one character of several code points, such as an emoji or a flag."""
     start = index
     while max(0, index - _WORD_CHARS) < start < len(text) and is_joined(text[start - 1], text[start]):
         start -= 1
@@ -246,7 +249,7 @@ def character_start(text: str, index: int) -> int:
 
 
 def _character_end(text: str, index: int) -> int:
-    """Return the index, moved forward if it would split a character."""
+    """Return an index, moved forward if it is inside a character of several code points."""
     end = index
     while 0 < end < min(len(text), index + _WORD_CHARS) and is_joined(text[end - 1], text[end]):
         end += 1

@@ -15,7 +15,7 @@ def first_line(message: Mapping[str, Any]) -> str:
     """Return the first line that the author of a message wrote; a long line is cut and ends with three dots.
 
     Text that programs added is ignored. If the message has no other text, the result is the name of the slash command,
-    or else the first line of the whole text. A line that ends with a colon is joined with the next one ("Implement the
+    or else the first line of the whole text. A line that ends with a colon is joined with the next line ("Implement the
     following plan: # Refunds").
     """
     text = text_of(message)

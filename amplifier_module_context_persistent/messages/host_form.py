@@ -19,7 +19,7 @@ _NOT_COMPARED = frozenset({"metadata", "timestamp", "thinking_text"})
 
 
 def same_content(stored: Mapping[str, Any], given: Mapping[str, Any]) -> bool:
-    """Return whether a message from a host is a stored message, though the host may have sanitised it."""
+    """Return whether a host's message is the same as a stored message, apart from changes that hosts make to texts."""
     if _only_lacks_dropped(stored, given):
         return True  # the usual case: hosts change little
     if _compared(stored) != _compared(given):
@@ -29,7 +29,7 @@ def same_content(stored: Mapping[str, Any], given: Mapping[str, Any]) -> bool:
 
 
 def _only_lacks_dropped(stored: Mapping[str, Any], given: Mapping[str, Any]) -> bool:
-    """Return whether the given message is equal to the stored one but for fields that hosts drop."""
+    """Return whether a message equals the stored message, apart from fields that hosts drop."""
     compared = given.keys() - _NOT_COMPARED
     if not compared <= stored.keys() or any(stored[key] != given[key] for key in compared):
         return False

@@ -20,13 +20,13 @@ from .metadata import PLACE_KEY
 
 
 def with_place(message: Message, after: str, *, unseen: bool) -> Message:
-    """Return a message with the metadata that places it right after the message `after`."""
+    """Return a message with metadata that say that hosts see it right after the message `after`."""
     marks = {PLACE_KEY: after, **({UNSEEN_KEY: True} if unseen else {})}
     return {**message, "metadata": {**metadata_of(message), **marks}}
 
 
 def is_placed(message: Message) -> bool:
-    """Return whether a message names the message that it follows."""
+    """Return whether a message's metadata name the message that it follows for hosts (`with_place`)."""
     return isinstance(metadata_of(message).get(PLACE_KEY), str)
 
 

@@ -6,5 +6,5 @@ from typing import Any
 
 
 def present(**fields: Any) -> dict[str, Any]:
-    """Return the given fields without those that are None, False, 0, "" or an empty list."""
+    """Return the given fields without those whose value is None, False, 0, "" or an empty list."""
     return {key: value for key, value in fields.items() if value}

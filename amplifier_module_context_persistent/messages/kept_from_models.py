@@ -8,7 +8,7 @@ from typing import Any
 from .message import Message, metadata_of
 
 UNSEEN_KEY = "unseen"
-"""The key that is true on a message of a host's repair that no view shows: a model has answered without it."""
+"""The key that is true on a message of a host's repair that no view shows, because a model has answered without it."""
 _INSTRUCTION_KEY = "amplifier:instruction"
 _PUBLIC_PREFIX = "amplifier_public_"
 _REFERENCE_ONLY = "amplifier_public_reference_only"
@@ -25,7 +25,7 @@ def is_kept_from_models(message: Mapping[str, Any]) -> bool:
 
 
 def keeps_from_models(metadata: Mapping[str, Any]) -> bool:
-    """Tell whether metadata keep their message from models, as `is_kept_from_models` does for a message."""
+    """Return whether metadata keep their message from models, as `is_kept_from_models` does for a message."""
     if KEEPING_KEYS.isdisjoint(metadata):
         return False
     if metadata.get(_REFERENCE_ONLY) is True or metadata.get(UNSEEN_KEY) is True:
@@ -34,11 +34,11 @@ def keeps_from_models(metadata: Mapping[str, Any]) -> bool:
 
 
 def _is_in_force(instruction: Any) -> bool:
-    """Return whether an instruction that another module registered is in force; True if it does not say.
+    """Return whether an instruction that another module registered is in force; True if the instruction has no state.
 
     amplifier-module-context-simple stores such instructions as system messages, with a `disposition` (its
-    `instructions.py`, 2026-10). Here nobody offers them `context.instructions.v1`, so these modules inject active
-    instructions themselves. An instruction that is pending, delivered or retired is therefore not shown.
+    `instructions.py`, 2026-10). Here that module is not mounted, so modules that use it inject active instructions
+    themselves. An instruction that is pending, delivered or retired is therefore not shown.
     """
     if not isinstance(instruction, Mapping) or "disposition" not in instruction:
         return True
@@ -46,11 +46,7 @@ def _is_in_force(instruction: Any) -> bool:
 
 
 def for_model(message: Message) -> Message | None:
-    """Return the message as a model may see it; None if a model may not see it, the same object if nothing is hidden.
-
-    Hosts keep a person's typed text and a copied message's origin under keys of their own (source:
-    amplifier-module-context-simple and amplifier-bundle-context-managed, 2026-09). Requests do not contain these keys.
-    """
+    """Return a message as models may see it: None if they may not see it, the same object if nothing is hidden."""
     metadata = message.get("metadata")
     if not isinstance(metadata, dict):
         return message

@@ -42,7 +42,7 @@ class Medium:
 
     kind: str
     media_type: str
-    """The media type that the block names, else the one of the image's first bytes; "" if neither is known."""
+    """The media type that the block names, else the type of the image's first bytes; "" if neither is known."""
     chars: int
     """The length of the body's base64 text; 0 if the body is stored elsewhere."""
     width: int = 0
@@ -85,7 +85,7 @@ class Medium:
 
 
 def media_of(message: Mapping[str, Any], count: Callable[[Message], int] | None = None) -> tuple[Medium, ...]:
-    """Return the media of a message in order; with `count`, which counts a message's tokens, they have their tokens."""
+    """Return the media of a message in order. With `count` (a function that counts tokens), each has its tokens."""
     return tuple(_medium(block, count) for block in medium_blocks(message))
 
 
@@ -132,7 +132,7 @@ def without_media(message: Message, numbers: AbstractSet[int], reference: str) -
 
 
 def _has_body_of(block: Any, bodies: AbstractSet[str]) -> bool:
-    """Return whether a block is a medium whose body is one of these."""
+    """Return whether a block is a medium with one of these bodies."""
     return _is_medium(block) and body_in(source_of_medium(block)) in bodies
 
 
@@ -180,7 +180,7 @@ _USUAL_TYPES = {"image": "image/png", "document": "application/pdf"}
 
 
 def _name_of(block: Mapping[str, Any], source: Mapping[str, Any]) -> str:
-    """Return the name of a medium's file, or "" if it has none."""
+    """Return the name of a medium's file, or "" without a name."""
     for name in (block.get("title"), block.get("filename"), source.get("filename"), source.get("name")):
         if isinstance(name, str):
             return name
@@ -188,7 +188,7 @@ def _name_of(block: Mapping[str, Any], source: Mapping[str, Any]) -> str:
 
 
 def _base64_in(address: str) -> str:
-    """Return the data of a `data:` URL in base64; in the URL they may be percent-encoded (RFC 2397)."""
+    """Return the data of a `data:` URL in base64. The URL may have the data in percent-encoding (RFC 2397)."""
     head, _, data = address.partition(",")
     if head.endswith(";base64"):
         return data
@@ -196,7 +196,10 @@ def _base64_in(address: str) -> str:
 
 
 def with_true_types(message: Message) -> Message:
-    """Return the message with the media types of images corrected by their first bytes; itself if all are right."""
+    """Return a message with the media types of its images corrected by their first bytes.
+
+    Return the message itself if all types are right.
+    """
     content = _Walk(lambda block, _: _with_true_type(block)).blocks(message.get("content"))
     return message if content is message.get("content") else {**message, "content": content}
 

@@ -24,7 +24,7 @@ _COMPACT = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=s
 
 CALL_BLOCKS = frozenset({"tool_call", "tool_use"})
 ORIGINAL = "original"
-"""The key under which a text block of a view has the block that it describes (`messages/uncarried_blocks.py`)."""
+"""The key in a text block of a view for the original block that the text describes (`messages/uncarried_blocks.py`)."""
 THINKING_BLOCKS = frozenset({"thinking", "redacted_thinking", "reasoning"})
 _MOST_DEPTH = 100  # for JSON in a text: functions that walk through it are recursive
 
@@ -48,7 +48,7 @@ def calls_of(message: Mapping[str, Any]) -> tuple[Call, ...]:
 
 
 def given_calls(message: Mapping[str, Any]) -> dict[str, Message]:
-    """Return the calls of a message by their ids, each in the form in which it was given."""
+    """Return the calls of a message by id, each in the form in which the message has it."""
     if message.get("role") != "assistant":
         return {}
     listed = message.get("tool_calls")
@@ -94,7 +94,7 @@ def text_places(content: Any) -> list[tuple[int, str]]:
 
 
 def _is_line(block: Mapping[str, Any]) -> bool:
-    """Return whether a text block is only the one-line description of another block."""
+    """Return whether a text block is only a line that describes another block."""
     text = block.get("text")
     return ORIGINAL in block and isinstance(text, str) and text.startswith("[") and text.endswith("]")
 
@@ -124,7 +124,10 @@ def text_of(message: Mapping[str, Any]) -> str:
 
 
 def without_thinking(message: Message) -> Message:
-    """Return the message without an assistant's thinking and all copies of it; the same object if it has none."""
+    """Return a message without an assistant's thinking and all copies of it.
+
+    A message without any is returned itself.
+    """
     if message.get("role") != "assistant":
         return message
     changes: Message = {}
@@ -160,7 +163,7 @@ def call_name_of(call: Mapping[str, Any]) -> str:
 
 
 def given_name_of(call: Mapping[str, Any]) -> str:
-    """Return the name of the tool as the call gives it; "" if the call has none."""
+    """Return the name of the tool in a call, unchanged; "" if the call has no name."""
     name = call.get("tool") or call.get("name")
     if not name:
         function = call.get("function")
@@ -169,7 +172,7 @@ def given_name_of(call: Mapping[str, Any]) -> str:
 
 
 def given_arguments_of(call: Mapping[str, Any]) -> Any:
-    """Return the unchanged arguments of a call: mostly an object, sometimes the JSON text of one."""
+    """Return the arguments of a call, unchanged: usually an object, sometimes an object's JSON text."""
     function = call.get("function")
     return function.get("arguments") if isinstance(function, dict) else call.get("arguments", call.get("input"))
 
@@ -239,6 +242,6 @@ def strings_in(value: Any) -> Iterator[str]:
 
 
 def metadata_of(message: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a message's metadata; empty if it has none."""
+    """Return a message's metadata; an empty mapping for a message without metadata."""
     metadata = message.get("metadata")
     return metadata if type(metadata) is dict or isinstance(metadata, Mapping) else {}

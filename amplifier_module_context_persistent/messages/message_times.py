@@ -10,7 +10,7 @@ from .message import metadata_of
 
 
 def timestamp_of(message: Mapping[str, Any]) -> str:
-    """Return the time at which a message was written, as text; "" if it is not known.
+    """Return the time at which a message was written, as text; "" if the time is unknown.
 
     The time is in the metadata or, in messages of the older module, at the top level.
     """
@@ -19,7 +19,7 @@ def timestamp_of(message: Mapping[str, Any]) -> str:
 
 
 def instant_of(text: str) -> datetime | None:
-    """Return the instant of an ISO 8601 text, in UTC if it names no zone; None if the text is not a time."""
+    """Return the instant of an ISO 8601 text, in UTC if the text names no zone; None if the text is not a time."""
     try:
         instant = datetime.fromisoformat(text)
     except ValueError:

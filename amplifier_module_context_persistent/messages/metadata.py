@@ -31,7 +31,7 @@ BOUND_KEY = "bound"
 LINE_KEY = "line_before"
 """The key for the last line of the view before the message (see `view.arrangement`)."""
 PLACE_KEY = "placed_after"
-"""The key of a message from a host's repair for the id of the message that it follows (see `host_order`)."""
+"""The key under which a message of a host's repair has the id of the message that it follows (see `host_order`)."""
 _RECALLED = re.compile(r"\[recall of (.+), characters \d+-\d+ of \d+\]")
 TELLING_KEYS = KEEPING_KEYS | {"message_id", "timestamp", "ephemeral", FORM_KEY}
 """Keys that decide how a message is added: its id, its time, its form, and whether it is for this process only or for
@@ -40,7 +40,7 @@ people only.
 
 
 def offload_cut(message: Mapping[str, Any]) -> Cut | None:
-    """Return the cut that a result's metadata stores; None if it stores none or the message is not a result."""
+    """Return the cut that a result's metadata stores; None for a result without a cut, and for other messages."""
     metadata = metadata_of(message)
     mark = metadata.get(OFFLOAD_KEY)
     no_recall = metadata.get(NO_RECALL_KEY) is True
@@ -59,7 +59,7 @@ def redacted_kinds(message: Mapping[str, Any]) -> str:
 
 
 def line_before(message: Mapping[str, Any]) -> str:
-    """Return the line that the view before this message ended with; "" if there was none."""
+    """Return the `[continued]` line at the end of the view that a message answered; "" if that view had no line."""
     line = metadata_of(message).get(LINE_KEY)
     return line if isinstance(line, str) and line.strip() else ""
 
@@ -75,7 +75,7 @@ def is_human(message: Mapping[str, Any]) -> bool:
 
 
 def bound_to(message: Mapping[str, Any]) -> str:
-    """Return the hash of the request that an answer belongs to; "" if it is not known."""
+    """Return the hash of the request that an answer belongs to; "" if the hash is unknown."""
     bound = metadata_of(message).get(BOUND_KEY)
     return bound if isinstance(bound, str) else ""
 
@@ -136,7 +136,7 @@ def given_id(message: Mapping[str, Any]) -> str | None:
 
 
 def comes_from_a_log(message: Any) -> bool:
-    """Return whether a message comes from a log: whether it has an id.
+    """Return whether a message comes from a log, judged by its id.
 
     A message from a log may contain numbers that are not finite, because older versions stored them.
     """

@@ -41,7 +41,7 @@ _VISIBILITY = ("internal", "developer", "user", None)
 
 
 def normalise(message: Message, *, keeps_originals: bool = False) -> Message | None:
-    """Return a message in a form that every provider accepts; None if nothing of it can be sent.
+    """Return a message in a form that every provider accepts; None if no part of the message can be sent.
 
     Args:
         message: the message; it is not altered.
@@ -99,12 +99,12 @@ def _listed_calls(message: Message) -> Any:
 
 
 def _are_same(calls: list[Any], listed: list[Any]) -> bool:
-    """Return whether two lists have the same objects, not only equal ones."""
+    """Return whether two lists contain the very same objects, not only equal objects."""
     return len(calls) == len(listed) and all(map(is_, calls, listed))
 
 
 def _with_object(call: Message) -> Message:
-    """Return a call whose arguments are an object, or the JSON text of one in OpenAI's shape; itself if they are."""
+    """Return a call with an object as its arguments, or the JSON text of an object in OpenAI's shape."""
     given = given_arguments_of(call)
     function = call.get("function")
     has_none = given is None and "arguments" not in call and not isinstance(function, dict)
@@ -152,11 +152,11 @@ def _content(message: Message, *, has_calls: bool, keeps_originals: bool) -> Any
 
 @dataclass(frozen=True, slots=True)
 class _Blocks:
-    """Brings the blocks of one message into the form in which they are shown."""
+    """Converts the blocks of one message into the form in which views show blocks."""
 
     role: str
     reference: str
-    """The id of the message; empty if it has none."""
+    """The id of the message; "" for a message without an id."""
     keeps_originals: bool
 
     @classmethod
@@ -191,7 +191,7 @@ class _Blocks:
         return _as_image(block) or self._strange(block)
 
     def _strange(self, block: Message) -> Message | None:
-        """Return a block that Amplifier's requests cannot contain as a text block."""
+        """Return a text block in place of a block that Amplifier's requests cannot contain; never None."""
         if self.keeps_originals or source_of(block) is not None:
             return carried(block, self.reference)
         words = words_of(block)
@@ -218,7 +218,7 @@ def _is_whole_thinking(block: Message) -> bool:
 
 
 def _as_image(block: Message) -> Message | None:
-    """Return another form's image in Amplifier's form; None if it is not an image or has neither body nor address."""
+    """Return another form's image in Amplifier's form; None for other blocks, and without both body and address."""
     if "source" in block:
         return None
     source = source_of(block)
@@ -245,7 +245,7 @@ def _call_block(block: Message) -> Message | None:
 
 
 def _agree(content: Any, calls: Any) -> tuple[Any, Any]:
-    """Return content and calls so that both name the same calls, each once.
+    """Return the content and the calls of a message, changed so that both have the same calls, each once.
 
     If `content` has no call blocks, both stay as they are.
     """

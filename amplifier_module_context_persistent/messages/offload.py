@@ -42,7 +42,9 @@ def offload(
     preview_tokens: int,
     offers_recall: bool = True,
 ) -> Message:
-    """Return a result of more than `threshold_tokens` with the mark that offloads it; other results unchanged.
+    """Return a result of more than `threshold_tokens` with the mark by which views show only its ends.
+
+    Return any other message unchanged.
 
     Args:
         message: a message for which `may_offload` is true; it is not mutated.

@@ -188,14 +188,14 @@ def _says_failed(given: Mapping[str, Any]) -> bool:
 
 
 def _answers_no(given: Mapping[str, Any] | None, text: str) -> bool:
-    """Return whether a command's result has exit code 1 and says nothing of an error beside it."""
+    """Return whether a command's result has exit code 1 and no text about an error."""
     if _exit_code(given, text) not in _NO:
         return False
     return not any(_TELLS_ERROR.search(edge) for edge in (text[:_EDGE_CHARS], text[-_EDGE_CHARS:]))
 
 
 def _exit_code(result: Mapping[str, Any] | None, text: str) -> str:
-    """Return the exit code at the beginning or the end of a result, as text; "" if it has none.
+    """Return the exit code at the beginning or the end of a result, as text; "" without one.
 
     Args:
         result: the result, if it is a JSON object; else None.
@@ -211,7 +211,7 @@ def _exit_code(result: Mapping[str, Any] | None, text: str) -> str:
 
 
 def _exit_code_in(given: Mapping[str, Any]) -> str:
-    """Return the exit code under a key of an object, or of an object in it; "" if there is none."""
+    """Return the exit code in an object, or in an object within it, under one of the known keys; "" without one."""
     for part in (given, *(given.get(key) for key in _HOLDERS)):
         if isinstance(part, dict):
             for key in _CODES:
@@ -222,7 +222,7 @@ def _exit_code_in(given: Mapping[str, Any]) -> str:
 
 
 def _last_command(script: str) -> list[str]:
-    """Return the words of the command whose exit code is that of the script; empty if it is not known."""
+    """Return the words of the command that determines a script's exit code; an empty list if it is unknown."""
     last: list[str] = []
     words: list[str] = []
     position = 0
@@ -276,7 +276,7 @@ def _is_asking(words: Sequence[str]) -> bool:
 
 
 def _command_of_find(arguments: Sequence[str]) -> Sequence[str]:
-    """Return the words of the command that `find` runs; empty if it runs none."""
+    """Return the words of the command that `find` runs; empty if `find` runs no command."""
     for position, word in enumerate(arguments):
         if word in _FIND_RUNS:
             return arguments[position + 1 :]

@@ -53,7 +53,7 @@ _TEMPLATES = (
 
 
 def own_words(text: str) -> str:
-    """Return the words that the author of a text wrote; "" if there are none.
+    """Return the words that the author of a text wrote; "" if the author wrote no words.
 
     A slash command counts as the author's words only if it has arguments.
     """
@@ -87,7 +87,7 @@ def command_named(text: str) -> str:
 
 
 def _without_added(text: str) -> str:
-    """Return a text without the text that a program added before it."""
+    """Return a text without the part before it that a program added."""
     rest = text.lstrip()
     while (added := _ADDED.match(rest)) is not None:
         rest = rest[added.end() :].lstrip()

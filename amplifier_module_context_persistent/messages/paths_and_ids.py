@@ -23,7 +23,8 @@ from .message import Message, call_arguments_of, given_calls, strings_in, texts_
 LEAST_CHARS = 6
 _MOST_CHARS = 200
 _WORD = re.compile(r"[A-Za-z0-9_~@/.](?<![\w./~@][\w~@/.])[\w./~@+-]{4,}\w", re.ASCII)
-"""A word; it starts only where another one ends, so that a row of dots is searched once and not from each dot."""
+"""A word; a word starts only at the end of another word, so that a row of dots is searched once and not from each dot.
+"""
 _PART = re.compile(r"[./~@+-]+")
 _COMPOUND = re.compile(r"[a-z0-9][A-Z]|[A-Za-z0-9]_+[A-Za-z0-9]")
 _HEX = re.compile(r"(?=[0-9]*[a-f])(?=[a-f]*[0-9])[0-9a-f]{7,40}\Z")
@@ -44,7 +45,7 @@ MOST_REPEATED_CHARS = 2_000  # of a text that is compared with others; longer te
 
 
 def terms_of_word(word: str) -> tuple[str, ...]:
-    """Return the terms in one word, sorted."""
+    """Return the terms (paths, names, ids) in one word of a text, sorted."""
     word = word.strip("./~@+-")
     is_ordinary = word.isalpha() and (word.islower() or word.istitle())
     if is_ordinary or len(word) > _MOST_CHARS:
@@ -97,11 +98,11 @@ class Terms:
     """
 
     names: tuple[str, ...] = ()
-    """The terms. First come those that the shortest cuts still show (`needs`)."""
+    """The terms of the message. The terms that the shortest cuts still show come first (`needs`)."""
     needs: tuple[int, ...] = ()
     """The number of characters that a cut must keep to show each name; 0 for arguments, which are never cut."""
     used: frozenset[str] = frozenset()
-    """Terms in short arguments of calls: somebody has already needed them."""
+    """Terms in short arguments of calls, which were therefore needed once."""
     text_chars: tuple[int, ...] = ()
     """The lengths of the texts that can be cut, in characters."""
     checksum: int = 0
@@ -163,7 +164,7 @@ class ArgumentTerms(NamedTuple):
     """The terms in the arguments of a message's calls."""
 
     names: frozenset[str] = frozenset()
-    """All of these terms."""
+    """The terms of all these messages."""
     used: frozenset[str] = frozenset()
     """Terms in arguments of at most `MOST_USED_CHARS`."""
 
@@ -243,7 +244,7 @@ def argument_terms(message: Message) -> ArgumentTerms:
 
 
 def _reach(cut: Cut) -> int:
-    """Return the largest `keep_chars` for which `cut_for` keeps no more at each end than this cut does."""
+    """Return the largest `keep_chars` with which `cut_for` keeps at each end at most as much as this cut."""
     if cut.head_chars > cut.tail_chars:
         return 2 * cut.tail_chars + 1  # `cut_for` gives an odd character to the beginning
     return 2 * cut.head_chars

@@ -28,7 +28,7 @@ from .uncarried_blocks import kind_of_item
 
 
 def well_formed(text: str) -> str:
-    """Return a text that can be encoded in UTF-8; the same object if it already can be.
+    """Return a text that can be encoded in UTF-8; the same object if it needs no change.
 
     The two halves of a surrogate pair become the character; a single half becomes U+FFFD.
     """
@@ -43,7 +43,7 @@ def well_formed(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class TextPart:
-    """A piece of what a message says: `text`, `thinking`, a `call` with its arguments as JSON, or another `block`."""
+    """A part of a message's content: `text`, `thinking`, a `call` with its arguments as JSON, or another `block`."""
 
     kind: str
     text: str
@@ -58,7 +58,7 @@ class TextPart:
 
 
 def parts_of(message: Message) -> Iterator[TextPart]:
-    """Yield the parts of what a message says: its text, then its blocks in order, then calls that are not blocks."""
+    """Yield the parts of a message's content: its text, then its blocks in order, then calls outside of the blocks."""
     content = message.get("content")
     blocks = list(content) if isinstance(content, list) else []
     if isinstance(content, str):
@@ -180,7 +180,7 @@ def blocks_without_calls(message: Message) -> list[dict[str, Any]]:
 
 
 def block_text(block: Mapping[str, Any]) -> str:
-    """Return the text of a block, or its JSON if it has none; `[image]` for an image."""
+    """Return the text of a block; the JSON of a block without text, and `[image]` for an image."""
     if isinstance(block.get("text"), str):
         return str(block["text"])
     return "[image]" if block.get("type") == "image" else to_json(dict(block))

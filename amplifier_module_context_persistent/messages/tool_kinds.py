@@ -86,7 +86,10 @@ class ToolKinds:
         self._more = {_plain(name): tuple(kind.split(":", 1)) for name, kind in (more or {}).items()}
 
     def uses_of(self, message: Message) -> tuple[ToolUse, ...]:
-        """Return what each call of a message does, in the order of `calls_of`; the message is in its accepted form."""
+        """Return the use of a tool by each call of a message, in the order of `calls_of`.
+
+        The message is in accepted form.
+        """
         calls = given_calls(message).values()
         return tuple(self._use(call_name_of(call), call_arguments_of(call)) for call in calls)
 
@@ -102,7 +105,7 @@ class ToolKinds:
 
 
 def same_file(path: str, other_path: str) -> bool:
-    """Return whether two paths may name the same file: they are equal, or one ends with the other."""
+    """Return whether two paths may name the same file: the paths are equal, or one path ends with the other."""
     return path == other_path or path.endswith(f"/{other_path}") or other_path.endswith(f"/{path}")
 
 
@@ -113,7 +116,7 @@ def file_name(path: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ReplacedLines:
-    """The effect of a call on the lines of a file; `unknown` if the call does not say what it replaces.
+    """The effect of a call on the lines of a file; `unknown` is true if the call does not name the replaced lines.
 
     Attributes:
         gone: the lines that the call removes.
@@ -161,7 +164,7 @@ def _edits_in(arguments: Mapping[str, Any]) -> list[tuple[set[str], set[str]]]:
 
 
 def _edits_of_patch(arguments: Mapping[str, Any]) -> list[tuple[set[str], set[str]]]:
-    """Return the lines before and after the patch of a call; an empty list if it has none."""
+    """Return the lines before and after the patch of a call; an empty list without a patch."""
     patch = _first(arguments, _PATCH_KEYS)
     if patch is None or ("\n-" not in patch and "\n+" not in patch):
         return []
@@ -201,7 +204,7 @@ def _pair(arguments: Mapping[str, Any]) -> tuple[str | None, str | None]:
 
 
 def _first(arguments: Mapping[str, Any], keys: Iterable[str]) -> str | None:
-    """Return the first value under some keys that is a text."""
+    """Return the first value under some keys that is a text; None if there is none."""
     for key in keys:
         value = arguments.get(key)
         if isinstance(value, str):
@@ -210,7 +213,7 @@ def _first(arguments: Mapping[str, Any], keys: Iterable[str]) -> str | None:
 
 
 def _paths(arguments: Mapping[str, Any], keys: Iterable[str]) -> list[str]:
-    """Return the paths in the arguments of a call under `keys`, else those in its patch."""
+    """Return the paths in the arguments of a call under `keys`, else the paths in its patch."""
     given = arguments.get("paths")
     for key in keys:
         if arguments.get(key):

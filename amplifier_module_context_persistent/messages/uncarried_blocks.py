@@ -36,7 +36,7 @@ def carried(block: Message, reference: str) -> Message:
 
 
 def original_of(block: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the block that a text block describes; `block` itself if it describes none."""
+    """Return the block that a text block describes; for any other block, the block itself."""
     original = block.get(ORIGINAL)
     if block.get("type") == "text" and isinstance(original, Mapping):
         return original
@@ -55,7 +55,7 @@ def _found_text(block: Mapping[str, Any]) -> str:
 
 
 def line_about(block: Mapping[str, Any], reference: str = "") -> str:
-    """Return one line about a block: its kind, name and size, and how it can be recalled."""
+    """Return a line about a block: its kind, its name, its size, and how it can be recalled."""
     if is_block(block, MEDIUM_KINDS):
         medium = describe(dict(block))
         kind = _kind_of(medium)
@@ -87,7 +87,7 @@ def _details_of_medium(medium: Medium) -> list[str]:
 
 
 def kind_of_item(block: Mapping[str, Any]) -> str:
-    """Return the kind of a provider's item: its type, or its first key if it has no type."""
+    """Return the kind of a provider's item: its type; for an item without a type, its first key."""
     kind = block.get("type")
     if not isinstance(kind, str) or kind == "part":
         kind = next((key for key in block if key != "type"), "block")

@@ -18,7 +18,7 @@ LEAST_CHARS = 20
 MOST_CHARS = 1_000_000
 """The longest run that is decoded, in characters."""
 _RUN = re.compile(r"(?:[A-Za-z0-9+/]{60,76}+\r?\n[ \t]*+){0,20000}+[A-Za-z0-9+/_-]{8,}+={0,2}")
-"""A run on one line, or on lines of equal length as the command `base64` and mail programs write it."""
+"""A run of base64 on one line, or on lines of equal length, as the command `base64` and mail programs write base64."""
 _LONG = re.compile(rf"[A-Za-z0-9+/_-]{{{LEAST_CHARS},}}")
 _FIRST_CHARS = 32
 _TEXT = re.compile(rb"[\t\n\r\x20-\x7e]{8,}")
@@ -66,7 +66,7 @@ def may_be_base64(word: str) -> bool:
 def is_in_encoded_data(text: str, secret: Secret) -> bool:
     """Return whether a found secret is only a piece of a file in base64, in which every form occurs by chance.
 
-    A megabyte of base64 has about two such pieces; if they were replaced, the picture or document would be broken.
+    A megabyte of base64 has about two such pieces; if these were replaced, the picture or document would be broken.
     """
     if text[secret.start - 1 : secret.start] not in ("+", "/"):
         return False

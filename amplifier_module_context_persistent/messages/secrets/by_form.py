@@ -67,7 +67,7 @@ def find_by_form(searched: SearchedText, words: Sequence[Span]) -> list[Secret]:
 
 
 def _forms_with_spaces(text: str) -> list[Format]:
-    """Return the forms with spaces that are possible in a text, because it contains one of their hints."""
+    """Return the forms with spaces that a text may contain, because the text has one of their hints."""
     return [form for form in _WITH_SPACES if any(hint in text for hint in form.hints)]
 
 
@@ -99,7 +99,7 @@ def _begun(text: str, words: Sequence[Span]) -> Iterator[Secret]:
 
 
 def _heads_in(heads: re.Pattern[str], text: str, start: int, end: int) -> Iterator[tuple[int, str]]:
-    """Yield the place and first characters of each form in a word; a sign or the text's start has to be before them."""
+    """Yield the place and the first characters of each form in a word, if a sign or the text's start is before."""
     if start == 0 and (first := heads.match(" " + text[:HINT_CHARS])):
         yield 0, first["head"]
     for head in heads.finditer(text, max(0, start - 1), end):

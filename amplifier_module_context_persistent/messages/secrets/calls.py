@@ -173,7 +173,7 @@ def _is_certain(text: str, secret: Secret) -> bool:
 
 
 def _argument_at(text: str, at: int, positions: list[int], *, is_client: bool) -> Secret | None:
-    """Return the first argument at one of the positions that is a password.
+    """Return the first argument at one of the positions that is a password; None if there is none.
 
     A password in the fourth place counts only if the call is a client's or if a port is before it.
     """

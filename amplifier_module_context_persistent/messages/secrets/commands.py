@@ -262,7 +262,7 @@ _COMMANDS = Beginnings(_FLAGS_OF)
 
 
 def _by_flags(searched: SearchedText) -> Iterator[Secret]:
-    """Yield the secrets behind the flags of commands, and those that are attached to a flag."""
+    """Yield the secrets behind the flags of commands, and the secrets that are attached to a flag."""
     text = searched.text
     for name in _COMMANDS.possible_in(searched):
         flags, at = _FLAGS_OF[name], text.find(name)

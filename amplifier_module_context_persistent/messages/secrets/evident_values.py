@@ -66,9 +66,10 @@ def is_noise(text: str) -> bool:
 
 
 def is_evident(text: str, name: str) -> bool:
-    """Return whether a value can hardly be anything but a secret, beside a name that may be a secret's.
+    """Return whether a value is certainly a secret, beside a name that may be the name of a secret.
 
-    A machine makes the value of a key; a plain `key` needs a longer one, because it may be the key of a map.
+    A machine makes the value of a key; beside a plain `key`, the value has to be longer, because it may be the key of a
+    map.
     """
     if name.lower().endswith("key"):
         return is_made(text) and (len(name) > len("key") or len(text) >= _LEAST_OF_PLAIN_KEY)
@@ -91,7 +92,7 @@ def _is_evident_password(text: str) -> bool:
 def near_value(text: str, first: int, end: int, name: str) -> Iterator[Secret]:
     """Yield the evident values on the line of a name: `assert.Equal(t, "…", cfg.Password)`.
 
-    A value with a name of its own right before it is that name's.
+    A value with another name right before it belongs to that name.
 
     Args:
         text: any text.

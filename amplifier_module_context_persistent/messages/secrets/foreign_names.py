@@ -78,7 +78,7 @@ def _any_of(words: Iterable[str]) -> str:
 
 
 def _spelled(name: str) -> str:
-    """Return a found name as `_PASSWORDS` and `_KEYS` spell it: in lower case, usually with spaces between words."""
+    """Return a found name in the spelling of `_PASSWORDS` and `_KEYS`: in lower case, words separated by spaces."""
     in_lower_case = name.lower()
     if in_lower_case in _ALL_PASSWORDS:  # also a name with a hyphen, such as `palavra-passe`
         return in_lower_case
@@ -125,7 +125,7 @@ def is_named_in_another_language(key: str, item: str) -> bool:
 
 @lru_cache(_KEYS_KNOWN)
 def name_in_another_language(key: str) -> str:
-    """Return the name of a secret that a key of a JSON object contains in another language; "" if it has none."""
+    """Return the name of a secret, in another language than English, in a key of a JSON object; "" if there is none."""
     if len(key) > _MOST_KEY_CHARS:
         return ""
     match = _NAME_ALONE.search(key.replace("_", " ").replace("-", " "))
@@ -206,7 +206,7 @@ def _beside(text: str, start: int) -> Secret | None:
 def _in_sentence(text: str, start: int, end: int) -> Secret | None:
     """Return the password that a sentence gives after or before a name for passwords, or the key after another name.
 
-    The name for passwords may have an ending of its language, as in `Lösenordet`.
+    None if there is neither. The name for passwords may have an ending of its language, as in `Lösenordet`.
     """
     name = _spelled(text[start:end])
     is_password = name in _ALL_PASSWORDS or name in _ALSO_PASSWORDS

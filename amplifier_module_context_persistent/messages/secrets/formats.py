@@ -29,7 +29,7 @@ ALPHABETS = {
     "e": "A-Za-z0-9+/=_-",
     "t": "A-Za-z0-9_.=-",
 }
-"""The characters in the random parts of a form, by the letter that names them in the notation."""
+"""The characters in the random parts of a form, by the letter of the notation that stands for these characters."""
 
 LEAST_CHARS = 20
 """The length of the shortest form without spaces."""
@@ -59,7 +59,7 @@ class Format:
 
     kind: str
     hints: tuple[str, ...]
-    """Texts of which every secret of this form contains one; a search for them is fast."""
+    """Texts for a fast search: every secret of this form contains one of these."""
     expression: re.Pattern[str]
     source: str
     seen: str = _SEEN
@@ -136,7 +136,8 @@ def _raw(kind: str, hints: str, expression: str, source: str, *, apart: bool = F
 _PREFIX = "|".join(
     rf"(?<=[^A-Za-z0-9_+/=-][a-z][a-z0-9_]{{{length}}}_)|(?<=\A[a-z][a-z0-9_]{{{length}}}_)" for length in range(1, 20)
 )
-"""The text before a `_`: one or more words in small letters. It is checked backwards from the `_`, which is rare."""
+"""The text before a `_`: one or more words in small letters. The expression is checked backwards from the `_`, which is
+rare."""
 
 _GITLEAKS = "rules of gitleaks and betterleaks"
 _SCANNERS = "rules of several public scanners"
@@ -153,7 +154,8 @@ _HAS_BODY = (
 )
 """The text that must follow the first line of a key: a line of base64. Programs contain the first line alone.
 
-It follows at once, or before the last line of the key; where the text is cut off, a part of it is enough. Bytes that are no text count too: decoded base64 has them.
+The line of base64 follows at once, or before the last line of the key; if the text is cut off, a part of the line is
+enough. Bytes that are no text count too: decoded base64 has such bytes.
 """
 
 TOKENS = (
@@ -398,4 +400,4 @@ TOKENS = (
         "GitHub: how the format of tokens was chosen (a prefix, `_`, letters and digits); many services follow it",
     ),
 )  # fmt: skip
-"""All known forms, in the order in which they are searched for."""
+"""All known forms, in the order of the search."""

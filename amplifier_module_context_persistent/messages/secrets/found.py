@@ -24,7 +24,7 @@ class Secret(NamedTuple):
 
 
 def merged(found: Iterable[Secret]) -> list[Secret]:
-    """Return secrets in order; secrets that overlap become one, of the kind of the first."""
+    """Return secrets in order. Overlapping secrets become one secret, of the kind of the first."""
     secrets: list[Secret] = []
     for secret in sorted(found):
         if secrets and secret.start < secrets[-1].end:

@@ -49,7 +49,10 @@ class _Line:
 
 
 def find_in_hex_dumps(searched: SearchedText, search: Callable[[str], list[Secret]]) -> list[Secret]:
-    """Find the digits and printed characters of secrets in the bytes of hex dumps; `search` finds these secrets."""
+    """Find the hexadecimal digits and printed characters of secrets in hex dumps.
+
+    `search` finds the secrets in the bytes of the dumps.
+    """
     text, found = searched.text, list[Secret]()
     if _HINT not in text:
         return found

@@ -10,7 +10,7 @@ from ..message import parsed
 
 
 def in_json(text: str, change: Callable[[Any], Any]) -> str:
-    """Return the JSON text of a changed value; a text that is not JSON is changed itself."""
+    """Change the value of a JSON text, and return the JSON of the result. Any other text is changed itself."""
     try:
         value = parsed(text)
     except ValueError:

@@ -24,14 +24,15 @@ class KnownKey(NamedTuple):
     field: str
     kind: str
     is_kept: bool = False
-    """Whether the key stays in the message, because it is in an id or a name: these match results with calls."""
+    """Whether the key stays in the message, because it is in an id or a name, by which results are matched with calls.
+    """
 
 
 def redact_known_keys(message: Message) -> tuple[Message, list[KnownKey]]:
-    """Replace the keys of known services in a message; those in ids, names and roles stay.
+    """Replace the keys of known services in a message. Keys in ids, names and roles stay.
 
     Returns:
-        (message with the keys replaced, keys that were found)
+        The message with the keys replaced, and the keys that were found.
     """
     kinds: dict[str, list[str]] = {}  # of the replaced keys, by the text that has them
 
@@ -53,7 +54,10 @@ def redact_known_keys(message: Message) -> tuple[Message, list[KnownKey]]:
 
 
 def _kept(message: Message) -> list[KnownKey]:
-    """Return the keys in ids and names, which stay; metadata is not searched, because the session writes it."""
+    """Return the keys of services in ids and names, which stay.
+
+    Metadata are not searched, because the session writes them.
+    """
     without_metadata = {key: value for key, value in message.items() if key != "metadata"}
     kept = list[KnownKey]()
     for field, text in _texts(without_metadata, ""):
@@ -64,7 +68,7 @@ def _kept(message: Message) -> list[KnownKey]:
 
 
 def _arguments(text: str) -> Any:
-    """Return the parsed arguments of a call; the text itself if it is not JSON."""
+    """Return the parsed arguments of a call; the text itself if the text is not JSON."""
     try:
         return parsed(text)
     except ValueError:

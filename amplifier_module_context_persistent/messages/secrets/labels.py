@@ -217,7 +217,7 @@ def _values_of_object(text: str, end: int, name: str) -> Iterator[Secret]:
 
 
 def _in_sentence(text: str, first: int, end: int, name: str) -> list[Secret]:
-    """Find the value that a sentence gives after a name, or before it."""
+    """Find the values that a sentence gives after a name, or before the name."""
     is_strong = likelihood_of(name) is Likelihood.STRONG
     is_password = is_strong and names_password(name)
     least_random = _LEAST_KEY if is_strong or names_service(name) else _LEAST_TOKEN
@@ -236,7 +236,7 @@ def _in_sentence(text: str, first: int, end: int, name: str) -> list[Secret]:
 def _whole_name(text: str, first: int, end: int) -> tuple[str, bool]:
     """Return the sensitive name that ends at `end`, and whether words before `first` belong to it, as in `API key`.
 
-    The name is "" if it is not sensitive.
+    "" stands for a name that is not sensitive.
     """
     name = text[first:end]
     if likelihood_of(name) is not Likelihood.NONE or names_service(name):
@@ -319,7 +319,7 @@ def _at_places(places: tuple[_Place, ...], text: str, first: int, end: int) -> I
 
 
 def _pairs(text: str, first: int, end: int) -> Iterator[tuple[re.Match[str], bool]]:
-    """Yield the possible values of a name that is itself a value, as in `name: API_KEY, value: x`."""
+    """Yield the values that may belong to a name which is itself a value, as in `name: API_KEY, value: x`."""
     for expression in (_ELEMENT, _VALUE_FOLLOWS):
         following = expression.match(text, end)
         if following is not None:

@@ -58,7 +58,7 @@ _BRACKETED = re.compile(r"[ ]\([\"'`]?(?P<secret>[!-&*-~]{6,80}?)[\"'`]?\)")
 _REPLACED = re.compile(
     r"(?:[ ][\w.-]{1,20}){0,4}?[ ](?:from|von|de|da|van)[ ][\"'`]?(?P<old>[!-&*-~]{4,80}?)[\"'`]?[ ](?:to|auf|in|à|a|para|naar)[ ][\"'`]?(?P<new>[!-&*-_a-~]{4,80})"
 )
-"""A password that another one replaced: `the password from x to y`."""
+"""A password that replaced another password: `the password from x to y`."""
 _ENDS_LINE = re.compile(r"[\"'`]?[.,;!]?[ \t]*(?:[\r\n]|\Z)|[\"'`]?[,;.](?=[ ])")
 _USER_BEFORE = re.compile(
     r"(?:\b(?:user(?:name)?|login|account|acct|usr|usuario|utilisateur|identifiant|benutzer(?:name)?|utente|usuário|gebruiker|użytkownik|användare)"
@@ -99,7 +99,7 @@ def may_be_password(value: str) -> bool:
 
 
 def linked_key(text: str, first: int, end: int) -> Secret | None:
-    """Find the random key that a verb or a sign links with a name."""
+    """Find the random key that a verb or a sign links with a name; None if there is none."""
     linked = _LINKED.match(text, end, end + _MOST_CHARS)
     if linked is None or linked["moved"]:
         return None
@@ -113,7 +113,7 @@ def linked_key(text: str, first: int, end: int) -> Secret | None:
 
 
 def linked_password(text: str, first: int, end: int) -> Secret | None:
-    """Find the password that a verb or a sign links with a name.
+    """Find the password that a verb or a sign links with a name; None if there is none.
 
     Args:
         text: any text.
@@ -144,7 +144,7 @@ def linked_password(text: str, first: int, end: int) -> Secret | None:
 
 
 def _before_verb(text: str, end: int) -> Secret | None:
-    """Find a password that is before its verb, as in Hindi and Persian."""
+    """Find a password that is before its verb, as in Hindi and Persian; None if there is none."""
     said = _VERB_LAST.match(text, end, end + _MOST_CHARS)
     if said is None or not may_be_password(said["secret"]):
         return None
@@ -152,7 +152,10 @@ def _before_verb(text: str, end: int) -> Secret | None:
 
 
 def _adjacent(text: str, first: int, end: int) -> Secret | None:
-    """Find a password that follows its name after at most a few words: `user robin, password x`."""
+    """Find a password that follows its name after at most a few words: `user robin, password x`.
+
+    None if there is none.
+    """
     adjacent = _ADJACENT.match(text, end, end + _MOST_CHARS)
     if adjacent is None:
         return None
@@ -194,7 +197,7 @@ def _value_of(text: str, first: int, linked: re.Match[str]) -> Secret | None:
 
 
 def _assigned_phrase(text: str, linked: re.Match[str]) -> Secret | None:
-    """Find a pass phrase that is set without quotes, up to the end of its line; other rules judge single words."""
+    """Find a pass phrase without quotes, up to the end of its line; None for a single word, which other rules judge."""
     start, end = linked.span("rest")
     is_last = end == len(text) or text[end] in "\r\n"
     if not is_last or linked["quote"] or " " not in linked["rest"] or not is_phrase(linked["rest"]):

@@ -68,7 +68,7 @@ _CUT = re.compile(r",?[ ]?(?:\.{3}|\u2026|\Z|\r?\n|[\[(<]?(?:truncated|\w{1,10}[
 """The text after a value whose end was cut off."""
 _LEAST_CUT = 10
 _LEAST_DIGITS = 6
-"""The number of digits from which a quoted number beside the name of a password is one."""
+"""The least number of digits of a quoted number that counts as a password beside a name for passwords."""
 _TWO_WORDS = re.compile(r"[A-Za-z](?:[_.-]|(?<=[a-z])(?=[A-Z]))[A-Za-z]")
 """A name that says whose secret it is: `client_secret`, `authToken`. A UUID beside a plain `secret` may be its id."""
 _LITERAL = re.compile(r"[^\s\"'`\\;,&|<>]+|(?<=[A-Za-z0-9])[,&](?![\w.%\[\]-]{1,60}=)")
@@ -99,7 +99,7 @@ _SENTENCE = re.compile(r"(?:[A-Za-z][A-Za-z'-]{0,40}[.,:;!?)]{0,5}\s+){2,}|\s[a-
 
 @dataclass(frozen=True, slots=True)
 class _Value:
-    """A value beside a name, and the text around it."""
+    """A value beside a name, with the text around the value."""
 
     text: str
     name: str
@@ -147,7 +147,7 @@ class _Value:
 
     @property
     def is_last(self) -> bool:
-        """Whether no expression continues after the value: a setting, or one of several values on a line of a log."""
+        """Whether no expression follows the value, as in a setting, or after one of several values on a log's line."""
         if self.is_setting:
             return True
         after, separator = self.after, self.separator
@@ -310,9 +310,10 @@ def _value_at(text: str, at: int, name: str, before: str, separator: str) -> _Va
 
 
 def _end_of_whole(text: str, start: int, name: str, before: str, separator: str) -> int:
-    """Return the end of a bare password with signs that end other values; 0 if there is none.
+    """Return the end of a password without quotes that contains signs at which other values end; 0 if there is none.
 
-    It is all of a setting's line (`password = a;B8`), or the word behind a flag (`--password a,B8`).
+    Such a password is the whole value on a setting's line (`password = a;B8`), or the word after a flag (`--password
+    a,B8`).
     """
     if not names_password(name):
         return 0
@@ -351,7 +352,7 @@ def _closing_quote(text: str, start: int, quote: str) -> int:
 
 
 def _cut_value(text: str, start: int, name: str, before: str, separator: str) -> _Value | None:
-    """Return a quoted value whose end, with its quote, was cut off, as in a long output that is shown in part."""
+    """Return a quoted value whose end, with its quote, was cut off in a shortened output; None if there is none."""
     value = _BARE.match(text, start)
     if value is None or not _CUT.match(text, value.end()):
         return None
@@ -363,7 +364,7 @@ def _cut_value(text: str, start: int, name: str, before: str, separator: str) ->
 
 
 def _is_secret(value: _Value, likelihood: Likelihood) -> bool:
-    """Return whether a value is a secret, given how likely its name makes it. The first rule that applies decides."""
+    """Return whether a value is a secret, given the likelihood from its name. The first rule that applies decides."""
     text, separator = value.text, value.separator
     if value.is_quoted and likelihood is Likelihood.STRONG and is_noise(text):
         return True

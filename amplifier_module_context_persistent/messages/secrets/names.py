@@ -263,9 +263,9 @@ def names_password(name: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def is_faint(name: str) -> bool:
-    """Return whether a name is sometimes a name of a secret, so that the value has to show it by itself.
+    """Return whether a name is only sometimes the name of a secret, so that the value itself must show that it is one.
 
-    These are keys of anything (`deployer_key`), and passwords that are asked for (`confirm_password`).
+    These are keys of anything (`deployer_key`), and passwords that a form asks for (`confirm_password`).
     """
     words = _words_of(name)
     while len(words) > 1 and words[-1] in _ASKS:
@@ -287,7 +287,7 @@ def names_service(name: str) -> bool:
 
 
 def _words_of(name: str) -> list[str]:
-    """Return the words of a name, without words at its end that tell several secrets apart."""
+    """Return the words of a name, without words at its end that distinguish several secrets."""
     words = [word.lower() for word in _WORD.findall(name[-80:])]
     while len(words) > 1 and (words[-1] in _WHICH or words[-1].isdigit()):
         words.pop()
@@ -308,7 +308,7 @@ def _split(names: tuple[str, ...]) -> tuple[list[str], ...]:
 
 
 def is_placeholder(value: str) -> bool:
-    """Return whether a value is a placeholder: a variable, a type, a call that fills it in, or a redacted value."""
+    """Return whether a value is a placeholder: a variable, a type, a call that gives the value, or a redacted value."""
     return _PLACEHOLDER.fullmatch(value) is not None
 
 
@@ -338,7 +338,7 @@ def has_salt(value: str) -> bool:
 
 
 def _has_scrambled_part(value: str) -> bool:
-    """Whether what looks like an attribute (`a.b`) has a part that no program would be written with."""
+    """Return whether a text in the form of an attribute (`a.b`) has a part that no program would contain."""
     parts = value.split(".")
     if len(parts) == 1:
         return False
@@ -346,7 +346,7 @@ def _has_scrambled_part(value: str) -> bool:
 
 
 def _is_short_scrambled(part: str) -> bool:
-    """Whether the letters of a short part change between the cases at every second one, or more often."""
+    """Return whether the letters of a short part change case at every second letter, or more often."""
     pieces = _WORD.findall(part)
     return len(pieces) > 3 and sum(map(len, pieces)) <= 2 * len(pieces)
 

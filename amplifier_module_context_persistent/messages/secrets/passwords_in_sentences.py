@@ -108,7 +108,7 @@ _PAIR_CHARS = 1_000
 
 
 def said_value(text: str, end: int, *, is_password: bool, least_random: int = 20) -> Secret | None:
-    """Find the value that a sentence gives after a name.
+    """Find the value that a sentence gives after a name; None if there is none.
 
     Args:
         text: any text.
@@ -148,7 +148,7 @@ def _is_path_of_key(value: str) -> bool:
 
 
 def _is_named_itself(text: str, end: int, start: int) -> bool:
-    """Return whether a value belongs to a JSON key with a secret's name; it is then judged by that name."""
+    """Return whether a value belongs to a JSON key with a secret's name. Then the value is judged by that name."""
     key = _KEY_BEFORE.search(text, end, start)
     return key is not None and likelihood_of(key["name"]) is not Likelihood.NONE
 
@@ -161,7 +161,7 @@ def _is_next(text: str, end: int, word: re.Match[str]) -> bool:
 
 
 def _is_key(between: str, value: str, least: int) -> bool:
-    """Return whether a value is a random key; if a sign is before it, other rules have judged it."""
+    """Return whether a value is a random key. A value after a sign is not, because other rules have judged it."""
     is_said = _OF_SOMETHING.match(between) or _HERE.search(between)
     is_judged = "=" in between or (":" in between and not is_said)
     if is_judged or "=" in value:
@@ -170,7 +170,7 @@ def _is_key(between: str, value: str, least: int) -> bool:
 
 
 def find_pairs(searched: SearchedText) -> list[Secret]:
-    """Find passwords after a user's name, on the line of a label for logins or on one of the next lines."""
+    """Find passwords after a user's name: on the line of a label for logins, or on one of the next lines."""
     text = searched.text
     found = list[Secret]()
     searched_to = 0

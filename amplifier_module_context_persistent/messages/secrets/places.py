@@ -403,7 +403,7 @@ _RARE_SIGNS = "*@=("
 
 
 def _by_sign() -> dict[str, list[tuple[str, int]]]:
-    """Return the parts of all places by a sign in them that many texts lack; by "" if they have only letters."""
+    """Return the parts of all places by a sign in the part that many texts lack, or by "" for parts of letters only."""
     parts: dict[str, list[tuple[str, int]]] = {}
     for number, place in enumerate(PLACES):
         for part in place.parts:

@@ -22,9 +22,10 @@ from html import unescape
 MOST_ROUNDS = 4
 """The number of nested encodings that are undone."""
 PIECE_CHARS = 100_000
-"""The length of a piece, in characters; it limits the memory for a text that consists of edits only."""
+"""The length of a piece in characters. It limits the memory for a text that consists of edits only."""
 AROUND_CHARS = 200
-"""The characters on both sides of an edit that are read with it, such as a name or the rest of a value."""
+"""The number of characters on both sides of an edit that are read with the edit, such as a name or the rest of a value.
+"""
 OVERLAP_CHARS = 9_000
 """The longest word to whose end a piece is extended, and the overlap of adjacent pieces, in characters."""
 
@@ -51,17 +52,17 @@ _EDIT = re.compile(
     """,
     re.VERBOSE,
 )
-r"""An encoded character, or characters that a terminal does not show.
+"""An encoded character, or characters that a terminal does not show.
 
 JSON and the strings of programs (`\u0022`, `\x22`, `\042`, `\"`), URLs (`%22`, `%2522`), HTML and XML (`&quot;`),
 quoted-printable (RFC 2045), control sequences and strings of ECMA-48 (colours, moves, links, titles; with the 8-bit
-controls, and as `cat -v` writes them), characters without a width. It begins with one class of characters, because the
-engine finds these ten times as fast as alternatives.
+controls, and as `cat -v` writes them), characters without a width. The expression begins with one class of characters,
+because the engine finds a class ten times as fast as alternatives.
 """
 _STRUCK = re.compile(r"[^\x08\n]\x08(?P<struck>[^\x08\n])|=(?P<soft_break>\r?\n)")
 """A letter over another one, as in the bold text of manual pages, or a line end that mail adds.
 
-These are undone once and before all others. Line ends are undone only in a text with an encoded `=`, because in other
+Such edits are undone once, before all others. Line ends are undone only in a text with an encoded `=`, because in other
 texts they are the ends of settings.
 """
 _LETTERS = {"n": "\n", "r": "\r", "t": "\t", "b": " ", "f": " ", "a": " ", "e": "\x1b", "v": " "}
@@ -75,7 +76,7 @@ _SPACE = re.compile(r"\s")
 
 @dataclass(slots=True)
 class Round:
-    """The edits of one round: their places in the text before the round and in the text after it."""
+    """The edits of one round of decoding, with their places in the text before the round and after it."""
 
     starts: list[int] = field(default_factory=list)
     ends: list[int] = field(default_factory=list)
@@ -83,7 +84,7 @@ class Round:
     ends_before: list[int] = field(default_factory=list)
 
     def before(self, at: int) -> tuple[int, int]:
-        """Return the span in the text before this round for a character of the text after it.
+        """Return the span in the text before this round for the character at a position in the text after it.
 
         Args:
             at: the position of the character in the text after this round.
@@ -147,7 +148,7 @@ def read(text: str, offset: int = 0, *, joined: bool) -> Reading:
 
 
 def _decode(expression: re.Pattern[str], reading: Reading, *, joined: bool) -> bool:
-    """Undo one round of encodings in a reading. Return False if there are none."""
+    """Undo one round of encodings in a reading. Return False if there are no encodings."""
     decoded, edits = _decoded(expression, reading.text, joined=joined)
     if not edits.starts:
         return False
@@ -157,7 +158,7 @@ def _decode(expression: re.Pattern[str], reading: Reading, *, joined: bool) -> b
 
 
 def colours_in(text: str) -> str:
-    """Return the colour sequences in a text, joined; they are kept when a secret between them is replaced."""
+    """Return the colour sequences in a text, joined. They stay when a secret between them is replaced."""
     return "".join(_COLOUR.findall(text)) if "\x1b" in text else ""
 
 
@@ -194,7 +195,7 @@ def _end_of_word(text: str, at: int) -> int:
 
 
 def _decoded(expression: re.Pattern[str], text: str, *, joined: bool) -> tuple[str, Round]:
-    """Return a text with one round of encodings undone, and the edits."""
+    """Return a text with one round of encodings undone, and the edits of the round."""
     edits = Round()
     parts: list[str] = []
     done = length = 0
@@ -222,7 +223,7 @@ def _edits_of(match: re.Match[str], *, joined: bool) -> tuple[tuple[int, int, st
 
 
 def _reads_as(match: re.Match[str], *, joined: bool) -> str | None:
-    """Return the decoded text of an edit; None if it is not an encoding."""
+    """Return the decoded text of a possible edit; None if it is not an encoding."""
     kind = match.lastgroup or ""
     inner = match[kind]
     match kind:
@@ -248,7 +249,10 @@ def _reads_as(match: re.Match[str], *, joined: bool) -> str | None:
 
 
 def _characters(encoded: bytes) -> str:
-    """Return the text of some bytes of UTF-8; if they are invalid, each byte becomes the character with its number."""
+    """Return the text of some bytes of UTF-8.
+
+    If the bytes are invalid, each byte becomes the character with its number.
+    """
     try:
         return encoded.decode("utf-8")
     except UnicodeDecodeError:

@@ -123,7 +123,7 @@ def _labels_in(searched: SearchedText) -> list[re.Match[str]]:
 
 
 def _codes_behind(text: str, end: int, *, heads_lines: bool) -> Iterator[re.Match[str]]:
-    """Yield possible codes after a heading, as long as only the marks of a list are between them."""
+    """Yield the possible codes after a heading. The search ends at a text other than the marks of a list."""
     code = _first_code(text, end, heads_lines=heads_lines)
     for _ in range(_MOST_CODES):
         if code is None or not _has_digit(code[0]):
@@ -134,7 +134,7 @@ def _codes_behind(text: str, end: int, *, heads_lines: bool) -> Iterator[re.Matc
 
 
 def _first_code(text: str, end: int, *, heads_lines: bool) -> re.Match[str] | None:
-    """Return the first code after a heading; None if other words are between them."""
+    """Return the first code after a heading; None if there are other words between."""
     within_chars = _WITHIN_LINES_CHARS if heads_lines else _WITHIN_CHARS
     for code in _CODE.finditer(text, end, end + within_chars):
         if _has_digit(code[0]):
@@ -145,7 +145,7 @@ def _first_code(text: str, end: int, *, heads_lines: bool) -> re.Match[str] | No
 
 
 def _is_line_of_list(text: str, label: re.Match[str], code: re.Match[str]) -> bool:
-    """Return whether a code is the one shown line of a longer list: alone on a line, in groups of the same length."""
+    """Return whether a code is the only shown line of a longer list: alone on its line, in equally long groups."""
     groups = code[0].split("-")
     have_same_length = len({len(group) for group in groups}) == 1
     if len(groups) < 2 or not have_same_length:

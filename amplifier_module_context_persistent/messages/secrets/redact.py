@@ -53,8 +53,8 @@ _PLAIN_NAME = re.compile(r"[A-Za-z_][\w-]{0,40}")
 def redact_text(text: str, found: Callable[[str], None] | None = None, own: OwnForms | None = None) -> str:
     """Return a text with its secrets replaced.
 
-    The text is searched unchanged and with its encoded characters decoded (`readable`). Only the characters of a secret
-    are replaced; colour sequences between them stay.
+    The text is searched twice: unchanged, and with encoded characters decoded (`readable`). Only the characters of a
+    secret are replaced; colour sequences between them stay.
 
     Args:
         text: any text.
@@ -106,7 +106,10 @@ def _in_short_text(text: str) -> Sequence[Secret]:
 
 
 def _in_long_text(text: str) -> Sequence[Secret]:
-    """Return the secrets in a long text; cached, because sessions repeat these too, such as files read again."""
+    """Return the secrets in a long text.
+
+    The result is cached, because sessions repeat such texts, as in files read again.
+    """
     digest = sha256(text.encode("utf-8", "surrogatepass")).digest()
     found = _FOUND_IN_LONG.get(digest)
     if found is None:
@@ -222,7 +225,7 @@ def _is_named(key: str, item: Any) -> bool:
 
 @lru_cache(_KEYS_KNOWN)
 def _seen_key(key: str) -> tuple[str, bool]:
-    """Return a key as it is shown in a field's name (`*` if it is not a plain name), and whether it has no secret."""
+    """Return a key as a field's name shows it (`*` if it is not a plain name), and whether the key has no secret."""
     is_clean = redact_text(key) == key
     is_shown = is_clean and _PLAIN_NAME.fullmatch(key) is not None
     return key if is_shown else "*", is_clean

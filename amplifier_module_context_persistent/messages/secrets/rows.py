@@ -111,7 +111,7 @@ def _in_list(text: str, name: str, start: int) -> tuple[list[Secret], int]:
 
 
 def _head(text: str, start: int) -> tuple[list[str], int] | None:
-    """Return the names in a list and the end of the list; None if it is not a list of names."""
+    """Return the names in a list and the end of the list; None if the text is not a list of names."""
     names: list[str] = []
     position = start
     while len(names) < _MOST_CELLS:
@@ -135,7 +135,7 @@ def _is_sensitive(name: str) -> bool:
 
 
 def _row(text: str, start: int) -> _Row | None:
-    """Return the values of a list up to its end; None if they are not plain values."""
+    """Return the values of a list up to its end; None if the values are not plain."""
     cells: list[Cell] = []
     position = start
     while len(cells) < _MOST_ROWS:

@@ -102,7 +102,7 @@ def search(text: str, own: OwnForms | None = None) -> list[Secret]:
 
 
 def _without(searched: SearchedText, new: list[Secret], found: list[Secret]) -> SearchedText:
-    """Return a text in which new secrets are hidden. They are added to `found`.
+    """Return a text in which new secrets are hidden, and add these to `found`.
 
     If a secret's line is broken, the rest of it on the next lines is hidden and added too.
     """
@@ -114,7 +114,7 @@ def _without(searched: SearchedText, new: list[Secret], found: list[Secret]) -> 
 
 
 def _with_padding(text: str, secret: Secret) -> Secret:
-    """Return a secret with the padding of its base64: at most two signs, and only if they complete the base64."""
+    """Return a secret extended by the padding of base64: at most two signs, and only if these complete the base64."""
     padding = _PADDING.match(text, secret.end)
     if padding is None or (padding.end() - secret.start) % 4:
         return secret
@@ -122,9 +122,9 @@ def _with_padding(text: str, secret: Secret) -> Secret:
 
 
 def search_forms(text: str) -> list[Secret]:
-    """Return the secrets that are certain without any name beside them, in order.
+    """Return the secrets that are recognised without a name, in order.
 
-    These are secrets of a known form, also in pieces, in base64 and in hex dumps, and keys with a checksum.
+    These are secrets of a known form (also in pieces, in base64 and in hex dumps), and keys with a checksum.
     """
     searched, found = SearchedText(text), list[Secret]()
     for look in _certain(odd_words(text), search_forms):
@@ -134,7 +134,7 @@ def search_forms(text: str) -> list[Secret]:
 
 
 def _certain(words: list[tuple[int, int]], search: Callable[[str], list[Secret]]) -> tuple[Look, ...]:
-    """Return the searches for secrets that need no name beside them.
+    """Return the searches for secrets that are recognised without a name.
 
     Args:
         words: the places of the text's odd words.

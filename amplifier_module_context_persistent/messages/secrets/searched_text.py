@@ -24,7 +24,7 @@ _DIGIT = re.compile("[0-9]")
 
 
 class SearchedText:
-    """A text, and facts about it.
+    """A text that is searched for secrets, with facts that several searches need.
 
     Args:
         text: the text to search, in which secrets that were already found are hidden.
@@ -33,7 +33,7 @@ class SearchedText:
     def __init__(self, text: str) -> None:
         self.text = text
         self.names: list[tuple[int, int]] = []
-        """The starts and ends of names beside which no secret was found; `named_values` finds them."""
+        """The starts and ends of names without a secret beside them, as `named_values` found them."""
 
     def with_hidden(self, found: Collection[Secret]) -> SearchedText:
         """Return the text with secrets hidden; its words are not computed again."""
@@ -61,7 +61,7 @@ class SearchedText:
 
     @cached_property
     def beginnings(self) -> dict[Beginnings, list[str]]:
-        """The texts of each `Beginnings` that may be in this text, judging by its words."""
+        """The texts of each `Beginnings` that this text may contain, judging by its words."""
         return _begun_in(self)
 
     def ordered_words(self) -> Iterator[list[str]]:
@@ -99,7 +99,7 @@ class Beginnings:
         return searched.beginnings.get(self, [])
 
     def matches(self, expression: re.Pattern[str], searched: SearchedText, *, is_folded: bool) -> list[re.Match[str]]:
-        """Return the matches of an expression that begin with one of the texts, in order.
+        """Return the matches of an expression that begin with one of these texts, in order.
 
         Args:
             expression: the expression to match.
@@ -137,7 +137,7 @@ _BY_HEAD: _Owned = {}
 _BY_CHARACTER: _Owned = {}
 """The texts that are not ASCII, by their first character that is not ASCII."""
 _PLAIN_WORDS: set[str] = set()
-"""Words with which no text begins; most words are such words, and most texts share them."""
+"""Words that begin no text of any `Beginnings`. Most words are such words, and most texts share these."""
 _MOST_PLAIN_WORDS = 50_000
 _MOST_WORD_CHARS = 40
 

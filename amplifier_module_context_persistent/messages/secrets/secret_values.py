@@ -87,7 +87,7 @@ _OF_PASSWORDS = frozenset(
     " admins boss site foo bar baz lorem ipsum dolor cluster bootstrap postgres mysql mariadb redis mongo nginx docker compose kubernetes linux"
     " windows ldap saml oauth tls ssl http https json yaml api url".split()
 )
-"""Words that occur in texts about passwords; a pass phrase of three words has none of them."""
+"""Words that occur in texts about passwords; a pass phrase of three words has none of these words."""
 _PHRASE = re.compile(r"[A-Za-z0-9]{1,12}(?:[ _.-][A-Za-z0-9]{1,12}){2,11}")
 _PROSE_ENDING = re.compile(r"(?:ed|ing|ly|tion|tions|able|ment|ated|ción|keit|ung|words?|phrases?)\Z", re.IGNORECASE)
 _PROSE = frozenset(
@@ -144,7 +144,7 @@ def is_state(value: str) -> bool:
 
 
 def is_permission(name: str, value: str) -> bool:
-    """Return whether a word says what a token permits: `id-token: write` in a workflow."""
+    """Return whether a value is a permission of a token, as in `id-token: write` of a workflow."""
     return value.lower() in _PERMISSIONS and name.lower().rstrip("s").endswith("token")
 
 
@@ -164,7 +164,7 @@ def names_technique(value: str) -> bool:
 
 
 def is_phrase(text: str) -> bool:
-    """Return whether a text is a pass phrase: four or more words that are no sentence, or three unrelated ones."""
+    """Return whether a text is a pass phrase: four or more words that are no sentence, or three unrelated words."""
     if not _PHRASE.fullmatch(text):
         return False
     words = re.split("[ _.-]", text)

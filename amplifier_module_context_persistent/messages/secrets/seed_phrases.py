@@ -21,7 +21,7 @@ LENGTHS = (24, 21, 18, 15, 12)
 _FEWEST = min(LENGTHS)
 _TWELVE = bytes([True] * _FEWEST)
 _WORD_BITS = 11
-"""The number of bits that a word stands for."""
+"""The number of bits in one word of a phrase."""
 _RUN = re.compile(
     r"(?<![A-Za-z'-])(?:[A-Za-z]{3,8}+(?:[\s,;|\"'\[\]-]|[0-9]{1,2}[.):]?){1,8}+){11,}[A-Za-z]{3,8}(?![A-Za-z'-])"
 )
@@ -85,7 +85,10 @@ def _in_run(text: str, start: int, end: int, *, is_named: bool) -> Iterator[Secr
 
 
 def _phrases(words: list[re.Match[str]], *, is_named: bool) -> Iterator[Secret]:
-    """Yield the phrases in adjacent words of the list; words in alphabetical order may be the list itself and stay."""
+    """Yield the phrases in adjacent words of the list.
+
+    Words in alphabetical order may be the list itself, and are skipped.
+    """
     texts = [word[0].lower() for word in words]
     at = 0
     while at + _FEWEST <= len(words):

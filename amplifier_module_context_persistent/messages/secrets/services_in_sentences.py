@@ -20,7 +20,7 @@ _BEFORE_CHARS = 70
 _WORDLIKE = frozenset(
     {"box", "drone", "linear", "looker", "modal", "replicate", "stability", "travis", "relic", "paddle"}
 )
-"""Services whose names are also ordinary words; they count with a capital letter."""
+"""Services whose names are also ordinary words. Such a name counts only with a capital letter."""
 _VALUE = re.compile(r"[\"'`*(]{0,3}(?P<secret>[A-Za-z0-9_-]{24,200})[\"'`*).,;!?]{0,3}")
 _AN_ID = re.compile(r"[A-Za-z]{2,10}[_-].*")
 _GIVES = re.compile(

@@ -164,7 +164,7 @@ _LONG_OR_SHORT = (4, 5, 7, 8)
 
 
 def find_short_codes(searched: SearchedText) -> list[Secret]:
-    """Find codes of a few digits after words that ask for them."""
+    """Find codes of a few digits after words that ask for a code."""
     codes: list[re.Match[str]] = []
     if any(noun in searched.folded for noun in _NOUNS):
         codes += _WORDS.matches(_CODE, searched, is_folded=True)

@@ -133,7 +133,7 @@ def _delimiter_of(text: str, start: int, stop: int) -> str:
 
 
 def _cells(text: str, start: int, end: int, delimiter: str) -> list[Cell]:
-    """Return the cells of a line, split by a delimiter or, if it is "", at two spaces."""
+    """Return the cells of a line, split by a delimiter, or at two spaces if the delimiter is ""."""
     line = text[start:end].rstrip(" \r")
     content = line.lstrip(" ")
     start += len(line) - len(content)
@@ -153,7 +153,7 @@ def _text_of(text: str, cell: Cell) -> str:
 
 
 def _sensitive(text: str, cell: Cell) -> str:
-    """Return the name in a cell of a head if it is a name for secrets; else ""."""
+    """Return the name in a cell of a table's head, if it is a name for secrets; else ""."""
     name = text[cell[0] : cell[1]].strip(_AROUND)
     if names_foreign_password(name):
         return name
@@ -186,7 +186,7 @@ def _rows(text: str, end: int, delimiter: str, head: list[Cell]) -> Iterator[lis
 
 
 def find_by_foreign_names(searched: SearchedText) -> list[Secret]:
-    """Find the secrets beside names in other languages than English, and below them in tables."""
+    """Find the secrets beside names in languages other than English, and in tables below such names."""
     names = foreign_names_in(searched)
     found = find_foreign(searched.text, names)
     text = hidden(searched.text, found)

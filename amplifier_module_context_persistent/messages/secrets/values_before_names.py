@@ -37,7 +37,7 @@ _WORD = re.compile(r"[^\s\"'`()<>,;{}\[\]|\\«»“”„「」*]{6,400}\Z")
 
 
 def said_before(text: str, first: int, *, is_password: bool, least_random: int = 20) -> Secret | None:
-    """Find the value that a sentence gives before a name.
+    """Find the value that a sentence gives before a name; None if there is none.
 
     Args:
         text: any text.
