@@ -18,15 +18,15 @@ from .copy_id import said_in
 __all__ = ["BILL_KEY", "bill_id"]
 
 BILL_KEY = "bill_id"
-"""The key in a message's metadata by which an importer identifies the answer, if the source has no id for it."""
+"""The key in a message's metadata with an id that an importer made for an answer without an id in its source."""
 
 
 def bill_id(message: Mapping[str, Any], usage: ReportedUsage, number: int) -> str:
     """Return the id under which a request is billed.
 
-    The ids of response and request identify it. A response's id alone does not, since some gateways give one id to all
-    answers, and an importer may have numbered the answers of a session. Then time, usage and what the answer says are
-    added, which a copy keeps.
+    The ids of response and request identify a request. A response's id alone is not enough, because some gateways give
+    one id to all answers, and an importer may have numbered the answers of a session. Then the time, the usage and the
+    content of the answer are added, which a copy keeps.
 
     Args:
         message: the answer.

@@ -19,7 +19,8 @@ _SPREAD = 0x9E3779B97F4A7C15
 _MASK = (1 << 64) - 1
 
 Places = tuple[int, int]
-"""The two numbers of a run; modulo the number of bits of a filter they are its bits."""
+"""The two numbers of a run of characters. Modulo the number of bits of a filter, these are the run's bits in the
+filter."""
 
 
 def _hashed(run: str) -> tuple[int, Places]:
@@ -61,7 +62,7 @@ def asked_parts(runs: Iterable[str]) -> list[tuple[int, list[Places]]]:
 
 
 def may_hold(made: bytes, all_places: Iterable[Places]) -> bool:
-    """Return whether the text of a filter's block may contain all these runs."""
+    """Return whether the block of a filter may contain all these runs of characters."""
     bits = 8 * len(made)
     for places in all_places:
         for place in places:

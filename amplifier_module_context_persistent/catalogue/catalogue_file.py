@@ -42,7 +42,7 @@ SUFFIX = ".catalogue"
 """The suffix for a log that is not in a host's directory of sessions: `<log>.catalogue`."""
 
 LEAST_SQLITE = (3, 33)
-"""The first version that has the table `sqlite_schema` by this name (https://sqlite.org/schematab.html)."""
+"""The first version of SQLite that has the table `sqlite_schema` by this name (https://sqlite.org/schematab.html)."""
 
 REMOVE_WAIT_S = 2.0
 """The longest time that a purge or a deletion waits for another process's transaction."""
@@ -79,7 +79,8 @@ FIGURE_TABLES = MappingProxyType(
 )
 """The tables of figures, each with its columns after the session. Rows keep the order of insertion."""
 FILTER_TABLES = tuple(f"filters_{part}" for part in range(PARTS))
-"""The tables of block filters: one for each part, because a search reads few parts. `word_blocks` explains the ids."""
+"""The tables of block filters: one for each part of the filters, because a search reads few parts. `word_blocks`
+explains the ids."""
 RANKED_TABLES = ("ranked_messages", "ranked_terms")
 """The tables of ranked segments: columns of messages and buckets of terms. `ranked_words` explains the ids."""
 _TABLES = (
@@ -131,7 +132,7 @@ _IS_ONLY_READ = ContextVar("is_only_read", default=False)
 
 @contextlib.contextmanager
 def switched_off() -> Iterator[None]:
-    """Neither use nor write catalogues in a `with` block. Answers come from the logs."""
+    """Neither read nor write catalogues while a `with` block lasts, so that answers come from the logs."""
     token = _IS_OFF.set(True)
     try:
         yield
@@ -141,7 +142,7 @@ def switched_off() -> Iterator[None]:
 
 @contextlib.contextmanager
 def only_read() -> Iterator[None]:
-    """Use existing catalogues in a `with` block, but neither write nor remove any."""
+    """Read existing catalogues while a `with` block lasts, but neither write nor remove any."""
     token = _IS_ONLY_READ.set(True)
     try:
         yield
@@ -164,11 +165,11 @@ SQLITE_ERRORS: tuple[type[Exception], ...] = () if sqlite3 is None else (sqlite3
 
 
 class CatalogueError(Exception):
-    """The catalogue cannot be used now. The text says why. Callers continue without it."""
+    """Raised if a catalogue cannot be used now. The text has the reason. Callers continue without the catalogue."""
 
 
 class BrokenCatalogueError(CatalogueError):
-    """The catalogue is damaged, or another version or program made it. A writer replaces it."""
+    """Raised if a catalogue is damaged, or was made by another version or program. A writer replaces such a file."""
 
 
 T = TypeVar("T")
@@ -188,7 +189,10 @@ def catalogue_of(log: str | os.PathLike[str]) -> Path:
 
 @lru_cache(maxsize=256)
 def _catalogue_in(project: str) -> Path:
-    """Return the path of the catalogue in a project's directory. It is cached, since each session needs it."""
+    """Return the path of the catalogue in a project's directory.
+
+    The result is cached, because each session needs the path.
+    """
     return Path(project, NAME)
 
 
@@ -206,7 +210,7 @@ class Catalogue:
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
-        """Read in one transaction.
+        """Open the catalogue for reading, in one transaction, while a block lasts.
 
         Raises:
             CatalogueError: there is no usable catalogue; or, at the end, its file was truncated and results are void.
@@ -221,7 +225,7 @@ class Catalogue:
     def is_cut(self, connection: sqlite3.Connection) -> bool:
         """Return whether the file was truncated during a transaction that reads.
 
-        SQLite may take lost parts for empty tables. A file that was replaced by a smaller one counts as truncated too.
+        SQLite may take lost parts for empty tables. A file that was replaced by a smaller file counts as truncated too.
         A removed file can be read to the end.
         """
         ((page_count,),) = connection.execute("PRAGMA page_count")
@@ -233,7 +237,9 @@ class Catalogue:
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
-        """Write in one transaction. A broken file, or one of another version, is replaced first.
+        """Open the catalogue for writing, in one transaction, while a block lasts.
+
+        A broken file, or a file of another version, is replaced first.
 
         Raises:
             CatalogueError: the file cannot be written in time; nothing was changed.
@@ -251,7 +257,7 @@ class Catalogue:
             self._waiting(lambda: connection.execute("COMMIT"))
 
     def remove(self, *, wait_s: float = REMOVE_WAIT_S) -> None:
-        """Remove the file, if there is one, and the files beside it. A directory in its place is not ours and stays.
+        """Remove the catalogue's file, if it exists, and the files beside it. A directory of this name stays.
 
         Args:
             wait_s: the most seconds to wait for another process's transaction.
@@ -278,7 +284,7 @@ class Catalogue:
             raise CatalogueError(f"{self.path}: {error}") from error
 
     def _make(self) -> None:
-        """Make an empty file, if there is none or it cannot be used.
+        """Make an empty catalogue if there is no file, or if the file cannot be used.
 
         Raises:
             CatalogueError: the existing file must stay, or the system refuses.
@@ -324,7 +330,7 @@ class Catalogue:
             raise BrokenCatalogueError(f"{self.path}: {error}; it is made anew") from error
 
     def _why_not_opened(self) -> str:
-        """Return why SQLite must not open the file or a file beside it, or "" if it may."""
+        """Return why SQLite must not open the catalogue's file or a file beside it, or "" if all may be opened."""
         for suffix in ("", *SIDE_FILES):
             name = f"{self.path}{suffix}"
             try:
@@ -372,7 +378,7 @@ class Catalogue:
 
 @contextlib.contextmanager
 def in_memory() -> Iterator[sqlite3.Connection]:
-    """Yield a catalogue in memory, for a log whose own catalogue cannot be used. It has no words.
+    """Yield a catalogue in memory, without words, for a log whose own catalogue cannot be used.
 
     Raises:
         CatalogueError: Python has no SQLite, or a query of the block fails.
@@ -442,8 +448,8 @@ def _is(error: BaseException | None, *codes: int) -> bool:
 def _is_damage(error: Exception) -> bool:
     """Return whether an error means that the file is damaged.
 
-    A file that is read-only counts as damaged, because SQLite also treats a file so if a byte of its header is damaged.
-    A file that the system made read-only is not lost by this: it cannot be removed.
+    A file that is read-only counts as damaged, because SQLite also reports a damaged byte in the header in this way. A
+    file that the system made read-only is not lost, because it cannot be removed.
     """
     if isinstance(error, (DamagedError, UnicodeDecodeError)):
         return True
@@ -457,7 +463,10 @@ class _OtherSchemaError(Exception):
 
 
 class DamagedError(Exception):
-    """Data in the file were altered. If this is raised within a transaction, the file is removed."""
+    """Raised if data in the catalogue were altered.
+
+    If it is raised within a transaction, the catalogue's file is removed.
+    """
 
 
 _FAILURES: tuple[type[Exception], ...] = (DamagedError, *SQLITE_ERRORS)
@@ -467,8 +476,8 @@ def _check_schema(connection: sqlite3.Connection) -> None:
     """Check that a file has exactly the schema of this module.
 
     Raises:
-        _OtherSchemaError: it has another one.
-        sqlite3.Error: it cannot be read.
+        _OtherSchemaError: the file has another schema.
+        sqlite3.Error: the file cannot be read.
     """
     try:
         is_ours = _schema(connection) == _ours()

@@ -43,7 +43,7 @@ class Request:
     """A request that a provider reported."""
 
     usage: ReportedUsage | None
-    """The usage to pay for. It is None if a fork copied the report, or if the answer has its own usage."""
+    """The usage to pay for; None if a fork copied the report, or if the answer has its own usage."""
     provider: str
     model: str
     time_us: int | None = None
@@ -78,10 +78,10 @@ _OF_VERSION = ("usage", "provider", "model", "time_us", "output_tokens", "is_out
 
 
 class RecordPass:
-    """The first pass over a log. It reads all records and collects requests with their token costs, views, and plans.
+    """The first pass over a log. The pass reads all records, and collects requests with their tokens, views, and plans.
 
     A `usage` record belongs to the next assistant message, unless that message has its own usage. If a reset writes a
-    message into the log again, the message counts once, with the usage of its live version (else of its last one).
+    message into the log again, the message counts once, with the usage of its live version (else of its last version).
     Records that a fork copied do not count: they were paid for in the fork's origin.
 
     Args:
@@ -96,11 +96,11 @@ class RecordPass:
         self.forked_from = ""
         """The id of the last message that a fork copied; a usage record right after it was copied too."""
         self._copies = False
-        """Whether the last message that was read is the last one that the fork copied."""
+        """Whether the last read message is the last message that the fork copied from its origin."""
         self._waiting: list[Request] = []
         """Requests that no message has answered yet."""
         self._passes: list[Request] = []
-        """Compactions by the provider within these requests."""
+        """Compactions that the provider made within these requests."""
         self._met: dict[str, list[Request]] = {}
         """The requests that each assistant message answers according to `usage` records, by its id."""
         self._own: dict[str, list[Request]] = {}
@@ -108,7 +108,7 @@ class RecordPass:
         self._by_bill: dict[str, Request] = {}
         """The last request of each bill."""
         self.rewritten: set[str] = set()
-        """The ids of assistant messages of which the log has more than one version."""
+        """The ids of answers of which the log has more than one version."""
         self._plan_ids: set[str] = set()
         self._tokens: dict[tuple[str, str], int] = {}
         """Tokens of the last view that others may continue, by plan and head text."""
@@ -122,7 +122,7 @@ class RecordPass:
         return self
 
     def _take(self, line: bytes) -> None:
-        """Process the line of the next record. It is parsed only if the record may count."""
+        """Process the line of the next record. The line is parsed only if the record may count."""
         if not line.startswith(CONTROL_HEAD) and b'"assistant"' not in line:
             copied = self.forked_from.encode("utf-8", "replace")
             if not copied or copied not in line:
@@ -235,7 +235,7 @@ class RecordPass:
             self._passes.append(self._add(usage.compaction, provider, model, time_us))
 
     def _take_report(self, record: Message) -> None:
-        """Process a provider's report. It costs nothing if a fork copied it or if it has no token counts."""
+        """Process a provider's report. A report that a fork copied, or without token counts, costs nothing."""
         usage = None if self._copies else usage_of_record(record)
         actual, predicted = record.get("actual_tokens"), record.get("predicted_tokens")
         actual_tokens = None
@@ -300,7 +300,8 @@ class _Turn:
     timed_position: int | None = None
     said_position: int | None = None
     copy_id: str = ""
-    """The turn's id in all copies: the `copy_id` of the message that began it, a space, and the one of its answer.
+    """The turn's id in all copies: the `copy_id` of the message that began the turn, a space, and the `copy_id` of its
+    answer.
 
     Sessions may get equal questions in the same second, but their answers differ.
     """
@@ -346,7 +347,8 @@ class MessagePass:
         self.large: list[tuple[int, int, str, str]] = []
         """The largest messages: tokens, negated position, id and role."""
         self._open: dict[str, list[tuple[_Call, bool]]] = {}
-        """Calls without a result, by id, and whether they ask something."""
+        """Calls without a result so far, by id, each with whether its command asks a question (exit code 1 is then an
+        answer)."""
         self._answered: dict[str, list[Request]] = {}
         for request in records.requests:
             self._answered.setdefault(request.answer_id, []).append(request)
@@ -487,7 +489,10 @@ def _is_billed_elsewhere(message: Message) -> bool:
 
 
 def _count_or_none(value: Any) -> int | None:
-    """Return a count from a record, or None if the value is not a count. Another program may have written it."""
+    """Return a count from a record, or None if the value is not a count.
+
+    Another program may have written the record.
+    """
     return value if type(value) is int and 0 <= value < _MOST_TOKENS else None
 
 
@@ -496,7 +501,7 @@ def _number(value: Any) -> float:
 
 
 def _microseconds(time: str) -> int | None:
-    """Return a time in microseconds since 1970, or None if it is not a time."""
+    """Return a time in microseconds since 1970, or None for a text that is not a time."""
     instant = instant_of(time)
     return (instant - _EPOCH) // _MICROSECOND if instant is not None else None
 

@@ -25,12 +25,13 @@ logger = logging.getLogger(__name__)
 TABLES = ("turns", "calls", "requests", "plans")
 """The tables that totals over many sessions need."""
 MOST_AT_CLOSE = 500
-"""Figures of a session with more messages are not computed at its close, but when they are first needed."""
+"""The most messages of a session whose figures are computed at its close. For a longer session, this is done when the
+figures are needed."""
 _ASKED, _KEPT_AT_ONCE = 500, 50
 
 
 class StoredFigures:
-    """The stored figures of some sessions in databases, and new ones to be stored.
+    """The stored figures of some sessions in databases, and new figures to be stored.
 
     Args:
         counter: the counter of tokens; figures by another counter are not used.
@@ -60,7 +61,10 @@ class StoredFigures:
                         yield by_name[name], rows
 
     def add(self, log: ReadableLog, location: str, added: FigureRows) -> None:
-        """Add the figures of a log. They are written in groups, so an interrupted command continues after a group."""
+        """Add the figures of a log to be stored.
+
+        They are written in groups, so that an interrupted command can continue.
+        """
         if not may_be_written():
             return
         storage, name = split_location(location)
@@ -71,7 +75,7 @@ class StoredFigures:
                 self.keep()
 
     def keep(self) -> None:
-        """Write the new figures. If this fails, they are computed again the next time."""
+        """Write the new figures. If this fails, they are computed again at the next question."""
         from ..log.postgres.figure_rows import keep_figures  # its driver is an extra
 
         for storage, new in self._new.items():
@@ -110,7 +114,7 @@ def _told(figures: FigureRows) -> bytes:
 
 
 def _read(stored: bytes) -> FigureRows | None:
-    """Decode stored figures, or return None if another program wrote them."""
+    """Decode stored figures. Return None if another program wrote the bytes."""
     with suppress(ValueError, KeyError, TypeError, zlib.error):
         record = orjson.loads(zlib.decompress(stored))
         rows = []

@@ -57,7 +57,7 @@ class Glance:
     tokens: int = 0
     """Estimated tokens of the live messages."""
     damage: int = 0
-    """Number of findings of a scan; `verify` lists them."""
+    """The number of findings of a scan. `verify` lists these."""
     torn_bytes: int = 0
     open_calls: int = 0
     """Number of calls in the last messages without a result."""

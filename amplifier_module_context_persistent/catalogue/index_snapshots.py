@@ -80,7 +80,10 @@ class CatalogueSnapshots:
         return None
 
     def take(self, log: FileHandle, scanner: Scanner, known_end: bytes) -> Callable[[], None] | None:
-        """Take a snapshot, and return a function that writes it on any thread. Return None if none can be taken."""
+        """Take a snapshot, and return a function that writes it on any thread.
+
+        Return None if no snapshot can be taken.
+        """
         if scanner.offset < LEAST_LOG_BYTES or not len(scanner.index) or not may_be_written():
             return None
         with contextlib.suppress(OSError):
@@ -126,7 +129,7 @@ class CatalogueSnapshots:
 
 
 def _is_beginning(covered: LogCoverage, log: FileHandle, stamp: Stamp) -> bool:
-    """Return whether a snapshot covers the start of a log: the file is unchanged, or it has only grown.
+    """Return whether a snapshot covers the start of a log: the log's file is unchanged, or has only grown.
 
     Args:
         covered: the part of the log that the snapshot covers.
@@ -166,7 +169,8 @@ def _content(connection: sqlite3.Connection, name: str, number: int, check: int 
 def _is_news(connection: sqlite3.Connection, path: str, now: LogCoverage) -> bool:
     """Return whether to write a snapshot of a log.
 
-    It is not written if another file has replaced the log, or if the stored snapshot of this file covers more of it.
+    The snapshot is not written if another file has replaced the log, or if the stored snapshot of this file covers more
+    of it.
     """
     if not is_same_file(path, now.stamp):
         return False
@@ -179,7 +183,7 @@ def _is_news(connection: sqlite3.Connection, path: str, now: LogCoverage) -> boo
 def _finish(
     connection: sqlite3.Connection, session: int, checks: list[int], described: bytes, now: LogCoverage
 ) -> None:
-    """Make the written chunks valid and remove the old ones, unless another process removed some of them."""
+    """Make the written chunks valid and remove the old ones. Do nothing if another process removed a written chunk."""
     rows = connection.execute("SELECT chunk, crc32 FROM snapshots WHERE session = ?", (session,)).fetchall()
     wanted = set(enumerate(checks))
     if wanted <= set(rows):

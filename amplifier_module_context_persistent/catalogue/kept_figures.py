@@ -42,12 +42,15 @@ logger = logging.getLogger(__name__)
 LEAST_LOG_BYTES = 64 << 10
 """The least size of a log outside a project whose figures are stored. In a project, any log's figures are."""
 ROWS_AT_ONCE = 1_000
-"""Rows written in one transaction."""
+"""The number of rows of figures that one transaction writes."""
 
 
 @dataclass(slots=True)
 class Figures:
-    """The figures of one session. They can be queried while the catalogue is open."""
+    """The figures of one session: its turns, calls, requests and plans.
+
+    They can be queried while the catalogue is open.
+    """
 
     connection: sqlite3.Connection
     session: int
@@ -160,9 +163,9 @@ def _session_that_is_up(connection: sqlite3.Connection, reader: LogReader, count
 
 
 def _keep(catalogue: Catalogue, reader: LogReader, stamp: Stamp, counter: TokenCounter, added: FigureRows) -> None:
-    """Write the figures of a log, some rows in each transaction. They are valid once all rows are there.
+    """Write the figures of a log, some rows in each transaction. The figures are valid once all rows are there.
 
-    Writing stops if another process began to write them too, or if the log is another file by now.
+    Writing stops if another process began to write the figures of this log too, or if the log is another file by now.
     """
     name = name_of(reader.path)
     whole = LogCoverage.up_to(reader, _end(reader), stamp)

@@ -36,7 +36,7 @@ def last_request_of(log: ReadableLog) -> LastRequest:
 
 
 def _answers(log: ReadableLog) -> Iterator[Message]:
-    """Yield the live messages of the assistant, the last one first."""
+    """Yield the live answers of a log, the last one first."""
     index = log.index
     for position in reversed(range(len(index.live))):
         if index.columns.roles[index.live[position]] == ASSISTANT:
@@ -44,7 +44,7 @@ def _answers(log: ReadableLog) -> Iterator[Message]:
 
 
 def _reported(log: ReadableLog, message: Message) -> ReportedUsage | None:
-    """Return the usage in the log's last usage record of the message's model, or None if it is not clear."""
+    """Return the usage in the last usage record of the message's model; None unless exactly one record fits."""
     records = log.index.session.usage
     model = metadata_of(message).get("model") or message.get("model")
     of_model = [record for (_, name), record in records.items() if name == model] or list(records.values())

@@ -55,7 +55,7 @@ WAIT_BUDGET = WaitBudget()
 
 
 class LockWait:
-    """The wait of one transaction for a lock: a pause after each try.
+    """The wait of one transaction for a lock of SQLite, in pauses after each try.
 
     Args:
         most_s: the longest wait.

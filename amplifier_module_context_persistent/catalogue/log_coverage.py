@@ -39,7 +39,7 @@ class Stamp:
         return cls(status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
 
     def is_of(self, path: str | Path) -> bool:
-        """Return whether this is the present stamp of a log. An archived log is opened to get its size.
+        """Return whether this is the present stamp of a log. An archived log is opened to get the log's size.
 
         Raises:
             OSError: the file's status cannot be read.
@@ -53,7 +53,7 @@ class Stamp:
 
 @dataclass(frozen=True, slots=True)
 class LogCoverage:
-    """The stamp of a log's file, the offset up to which it is covered, and the bytes before that."""
+    """The stamp of a log's file, the offset up to which it is covered, and the last bytes before this offset."""
 
     stamp: Stamp
     end_offset: int
@@ -80,8 +80,8 @@ class LogCoverage:
         """Return whether a log still begins with the covered bytes.
 
         If the file's stamp changed, only the covered part's last bytes are compared: each checksum of a log continues
-        the one before, so the last ones vouch for all. That says nothing about a log with damage or with records
-        without checksums: such a log must be entirely unchanged.
+        the checksum before, so the last bytes prove all. This proves nothing for a log with damage, or with records
+        without checksums: the file of such a log must be unchanged.
 
         Raises:
             LogUnreadableError: the log cannot be read.
@@ -140,12 +140,15 @@ def session_id(connection: sqlite3.Connection, name: str) -> int:
 
 
 def covered_of(connection: sqlite3.Connection, name: str, part: str) -> LogCoverage | None:
-    """Return how far a part of the catalogue covers a session, or None if it does not."""
+    """Return how far a part of the catalogue covers a session, or None if that part does not cover it."""
     return covered_by_path(connection, part, name).get(name)
 
 
 def covered_by_path(connection: sqlite3.Connection, part: str, name: str | None = None) -> dict[str, LogCoverage]:
-    """Return the coverage of each session, or of the one session `name`, by its log's name."""
+    """Return how far a part of the catalogue covers each session, by the log's name.
+
+    With `name`, only for this session.
+    """
     rows = connection.execute(
         "SELECT path, device, inode, size_bytes, mtime_ns, ctime_ns, end_offset, tail"
         " FROM covered JOIN sessions ON id = session WHERE part = ? AND path = ifnull(?, path)",

@@ -27,7 +27,7 @@ BATCH_BYTES = 1 << 18
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Messages of a log with their offsets, and the coverage of the log after them.
+    """Messages of a log with their offsets, and how far the index covers the log once these are added.
 
     Attributes:
         messages: adjacent messages, in the log's order.
@@ -50,7 +50,7 @@ class FillTarget:
 
 
 class RankedFill:
-    """The ranked index of one log while missing messages are added.
+    """The ranked index of one log, to which missing messages are added.
 
     Args:
         target: the catalogue to write to; None keeps the index in memory.
@@ -66,7 +66,7 @@ class RankedFill:
         self.stored = _without_small(known.words) if known is not None else None
         """The log's words that are in the catalogue now."""
         self.memory_segments: list[Segment] = []
-        """The segments that are in memory only. They follow those in the catalogue or in the database."""
+        """The segments that are in memory only. They follow the segments in the catalogue or in the database."""
         self.end_offset = self.stored.end_offset if self.stored is not None else 0
         """The offset up to which the log is indexed."""
         self.server_part: RankedLog | None = None
@@ -75,7 +75,7 @@ class RankedFill:
         None for a log in a file.
         """
         self.is_overtaken = False
-        """Whether another process has stored words of the log meanwhile, so that this fill stores none."""
+        """Whether another process has stored words of the log meanwhile, so that this fill does not store its own."""
         self._ends: list[LogCoverage | None] = []
         """The coverage of the log after each segment in `memory_segments`."""
         self._builder = SegmentBuilder()
@@ -101,7 +101,7 @@ class RankedFill:
         return sum(segment.messages for segment in self.memory_segments)
 
     def is_of(self, path: str | Path) -> bool:
-        """Return whether the file at a path is the indexed one, which may have grown. The log is not opened."""
+        """Return whether the file at a path is still the indexed file, which may have grown. The log is not opened."""
         return self._covered is not None and is_same_file(path, self._covered.stamp)
 
     def is_whole_of(self, path: str | Path) -> bool:
@@ -119,7 +119,7 @@ class RankedFill:
             self.finish()
 
     def finish(self) -> None:
-        """Make a segment of the messages since the last segment, and write it to the catalogue.
+        """Make a segment of the messages since the last segment, and write it to the catalogue, if there is one.
 
         Segments that could not be written before are written first.
         """
@@ -139,7 +139,10 @@ class RankedFill:
             return
 
     def drop_small(self) -> int:
-        """Drop small segments in memory if there are many, to make one of them. Return the number of their messages."""
+        """If memory has many small segments, drop them, so that one segment can be made instead.
+
+        Return their messages' number.
+        """
         first = len(self.memory_segments)
         while first and self.memory_segments[first - 1].chars < SMALL_TEXT:
             first -= 1
@@ -150,7 +153,7 @@ class RankedFill:
         return dropped
 
     def _write(self, target: FillTarget) -> bool:
-        """Write the first segment in memory to the catalogue. Return False if it must stay in memory.
+        """Write the first segment in memory to the catalogue. Return False if the segment must stay in memory.
 
         Raises:
             CatalogueError: the catalogue cannot be written now.
@@ -174,7 +177,10 @@ class RankedFill:
 
 
 def _without_small(words: RankedWords) -> RankedWords | None:
-    """Return the words without the small segments at their end, if these must be replaced by one segment."""
+    """Return the words without the small segments at their end, if there are at least `MOST_SMALL` of these.
+
+    With fewer small segments the words are unchanged. The result is None if nothing else would be left.
+    """
     first = words.first_small()
     if len(words.segments) - first < MOST_SMALL:
         return words
@@ -196,7 +202,7 @@ def batches(log: ReadableLog, first: int) -> Iterator[range]:
 
 
 def read_batch(reader: LogReader, ordinals: range, stamp: Stamp) -> Batch:
-    """Read a batch of messages from a log's file. The batch also says how far the index covers the log after it.
+    """Read a batch of messages from a log's file. The batch also has the coverage of the log after these messages.
 
     Raises:
         LogUnreadableError: the log cannot be read.

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 RANKED = "ranked"
 """The name of this part of the catalogue in the table `covered`."""
 MOST_SMALL = 16
-"""The number of small segments at the end of a session that are replaced by one."""
+"""The number of small segments at the end of a session at which one segment replaces all of these."""
 SMALL_TEXT = MOST_TEXT // 4
 """Characters below which a segment is small."""
 _BUCKET_SHIFT, _SESSION_SHIFT = 48, 16
@@ -279,7 +279,7 @@ def check_unchanged(connection: sqlite3.Connection, expected: Mapping[str, Ranke
     """Check that the ranked words of sessions are unchanged since they were read.
 
     Raises:
-        CatalogueError: another process changed them meanwhile.
+        CatalogueError: another process changed the words meanwhile.
     """
     present_words = ranked_words(connection)
     for name, words in expected.items():

@@ -29,7 +29,10 @@ CLOSE_S = 2.0
 
 
 def kept_in_databases(locations: Sequence[str]) -> tuple[dict[str, RankedLog], str]:
-    """Return how far logs in databases are indexed, by location, and why it is unknown for some ("" for none)."""
+    """Return how far logs in databases are indexed, by location, and an error's text if a database gave no answer.
+
+    The text is "" if all databases answered.
+    """
     indexed: dict[str, RankedLog] = {}
     said = ""
     by_storage: dict[str, dict[str, str]] = {}
@@ -47,7 +50,7 @@ def kept_in_databases(locations: Sequence[str]) -> tuple[dict[str, RankedLog], s
 
 
 def kept_in_database(location: str) -> RankedLog | None:
-    """Return how far a log is indexed, or None if it is not in a database or the database does not answer."""
+    """Return how far a log is indexed, or None for a log in a file, and if the database does not answer."""
     return kept_in_databases([location])[0].get(location)
 
 
@@ -64,10 +67,10 @@ class ServerFill:
         self.kept = known
         """How far the log is indexed."""
         self.is_overtaken = False
-        """Whether another process has stored words of the log meanwhile, so that this fill stores none."""
+        """Whether another process has stored words of the log meanwhile, so that this fill does not store its own."""
 
     def take(self, batch: Batch, end_offset: int) -> bool:
-        """Store messages up to an offset of the log. Return False if the database refuses them."""
+        """Store the words of messages up to an offset of the log. Return False if the database refuses the words."""
         if not may_be_written():
             return False
         first = self.kept.messages

@@ -33,7 +33,7 @@ _ASKED, _KEPT_AT_ONCE = 500, 50
 
 
 class Glances:
-    """The stored glances of some logs, and new ones to be stored.
+    """The glances (facts that `list` shows) of some logs: stored glances, and new ones to be stored.
 
     A catalogue is read at the first question about one of its logs, and written once, by `keep`.
     """
@@ -69,7 +69,7 @@ class Glances:
             log.close()
 
     def expect(self, locations: Iterable[str]) -> None:
-        """Announce the next logs in databases, in their order, so that one query reads the glances of many."""
+        """Announce the next logs in databases, in their order, so that one query reads the glances of many logs."""
         for location in locations:
             storage, name = split_location(location)
             self._expected.setdefault(storage, []).append(name)
@@ -94,7 +94,7 @@ class Glances:
         return glance_told(told, lambda _offset, _length: first_line)
 
     def _asked(self, storage: str, name: str) -> dict[str, tuple[str, bytes]]:
-        """Read the stored glances of a log and of the logs expected after it."""
+        """Read from the database the stored glances of a log and of the logs that are expected after it."""
         from ..log.postgres.list_logs import archived_among, kept_glances  # its driver is an extra
 
         expected = self._expected.get(storage, [])
@@ -167,7 +167,7 @@ class Glances:
 
 
 def keep_in_database(log: Log) -> None:
-    """Store the glance of a log in its database, so that lists need not open it. Logs in files are ignored.
+    """Store the glance of a log in its database, so that lists need not open the log. Logs in files are ignored.
 
     Failures are not reported.
     """

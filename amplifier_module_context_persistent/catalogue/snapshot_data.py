@@ -27,7 +27,8 @@ from ..log.record_line import ROLES, Message, decode, name_of
 from ..log.scanner import Scanner
 
 VERSION = 4
-"""Increase it with any change of the layout, or of the index that a scan makes from the same bytes."""
+"""The version of snapshots. Increase it with any change of the layout, or of the index that a scan makes from the same
+bytes."""
 CHUNK_RECORDS = 1 << 16
 COLUMNS = ("offsets", "lengths", "roles", "flags", "id_hashes", "seeds", "checks", "answered_by", "plain_users")
 _MOST_FLAGS = 31  # all of them
@@ -53,7 +54,7 @@ class Snapshot:
 
     @classmethod
     def of(cls, scanner: Scanner) -> Snapshot | None:
-        """Take a snapshot of a scan, or return None if this is not possible now."""
+        """Take a snapshot of a scan. Return None if no snapshot is possible at this moment."""
         scan = scanner.snapshot()
         if scan is None:
             return None
@@ -89,7 +90,7 @@ class Snapshot:
 
 
 def _places_of_controls(scanner: Scanner) -> dict[str, list[Any]]:
-    """Return where the control records are that a session needs; `restore` reads them there."""
+    """Return the places of the control records that a session needs. `restore` reads the records there."""
     session = scanner.index.session
     places = scanner.builder.places
     controls: dict[str, list[Any]] = {
@@ -158,12 +159,10 @@ def _index(given: dict[str, Any], chunks: Iterable[bytes], end: int, max_record_
 
 
 def _columns(count: int, chunks: Iterable[bytes], most: Mapping[str, int]) -> Index:
-    """Read the columns.
+    """Read the columns of an index from the chunks of a snapshot.
 
-    Args:
-        count: the number of records.
-        chunks: the columns of some of them each; only one is held in memory.
-        most: the largest number that a column may have, by its name.
+    Raises:
+        ValueError: the chunks do not fit the number of records, or a value is beyond its bound.
     """
     index = Index()
     if not 0 <= count <= most["offsets"]:
@@ -192,9 +191,9 @@ def _columns(count: int, chunks: Iterable[bytes], most: Mapping[str, int]) -> In
 def _may_exceed(chunk: bytes, start: int, stop: int, size: int, most: int) -> bool:
     """Return whether any number in a column may be over a bound. Only leading bytes are compared.
 
-    A code of one byte is checked exactly. A larger number that passes is less than twice the bound, and the reader of
-    its record finds that the bytes are not there. Comparing each number took fifty times as long: a third of the time
-    in which a million messages are restored.
+    A code of one byte is checked exactly. A larger number that passes is less than twice the bound, and reading its
+    record then fails, because the bytes are missing. Comparing each number took fifty times as long: a third of the
+    time in which a million messages are restored.
 
     Args:
         chunk: the bytes that contain the column.
@@ -213,7 +212,11 @@ def _may_exceed(chunk: bytes, start: int, stop: int, size: int, most: int) -> bo
 
 
 def _controls(given: dict[str, Any], index: Index, end: int, read: Read) -> HeldControls:
-    """Read the control records in use from the log again."""
+    """Read the control records in force from the log again.
+
+    Raises:
+        ValueError: a record is not the one that the snapshot describes, is beyond the end, or is named twice.
+    """
     places = HeldControls()
     met = set[int]()
     for kind in ("headers", "usage", "plan", "side_plan"):

@@ -29,10 +29,10 @@ _NEIGHBOURS = 20  # most messages at either end to search for a time
 
 
 def take_glance(log: ReadableLog, counter: TokenCounter) -> tuple[Glance, int]:
-    """Take the glance of a log. Return it with the ordinal of the message of its first line, or -1 without one.
+    """Make the glance of a log, and return it with the ordinal of the message with the first line (-1 without one).
 
     Raises:
-        LogUnreadableError: its bytes changed.
+        LogUnreadableError: the log's bytes changed while they were read.
     """
     first_line, first_line_ordinal = _first_line(log)
     description = log.describe()
@@ -102,7 +102,7 @@ def _open_calls(log: ReadableLog) -> int:
 
 
 def _time_near(log: ReadableLog, positions: range) -> str:
-    """Return the first time in some adjacent messages, or "" if they have none."""
+    """Return the first time in some adjacent messages, or "" if none of these has a time."""
     for position in positions[:_NEIGHBOURS]:
         for message in log.read([log.index.live[position]]):
             time = timestamp_of(message)
@@ -112,7 +112,10 @@ def _time_near(log: ReadableLog, positions: range) -> str:
 
 
 def _model(log: ReadableLog) -> str:
-    """Return the model of the last answer or, if it names none, the last model of the log's usage; "" without both."""
+    """Return the model of the last answer or, if the answer names no model, the last model in the log's usage records.
+
+    "" without both.
+    """
     answer = _last_answer(log)
     if answer is not None:
         model = metadata_of(answer).get("model") or answer.get("model")
@@ -133,7 +136,7 @@ def _last_answer(log: ReadableLog) -> Message | None:
 
 
 def _first_line(log: ReadableLog) -> tuple[str, int]:
-    """Return the first line that a person wrote and its message's ordinal, or "" and -1 if there is none.
+    """Return the first line that a person wrote and its message's ordinal, or "" and -1 for an empty history.
 
     If the history only has commands without arguments and texts of programs, return the first line of these.
     """

@@ -35,14 +35,14 @@ if TYPE_CHECKING:
     import sqlite3
 
 BLOCK_BYTES = 1 << 16
-"""The bytes of text in a block. Smaller blocks need more room, larger ones rule out less."""
+"""The bytes of text in a block. With smaller blocks the filters take more room, with larger ones they exclude less."""
 MOST_SHARE = 0.6
 _FEW_BYTES = 1_000
 """Filters up to this size are always kept."""
 _BLOCKS_OF_SESSION = 1 << 32
 _ROW = "id, first_offset, last_offset, filter, crc32"
 _MOST_ASKED = 64
-"""The most runs to look up for an alternative. More of them would hardly rule out more blocks."""
+"""The most runs that are looked up for one alternative. More runs would hardly exclude more blocks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class FoundBlocks:
 
 
 def asked_of(pattern: Pattern | AllWords) -> list[list[str]]:
-    """Return alternatives of runs: a matching text has all runs of at least one alternative.
+    """Return alternatives of runs of characters: a matching text has all runs of at least one alternative.
 
     Return [] if the pattern has an alternative without runs, because then any text may match.
     """
@@ -114,7 +114,7 @@ class Row:
 
 
 def _may_match(row: Row | None, places: Sequence[Places]) -> bool:
-    """Return whether a block of messages may contain some runs of characters, all of them.
+    """Return whether a block of messages may contain all of these runs of characters.
 
     Args:
         row: the row of the block; None if it is missing or was altered. Then the block may contain anything.
@@ -140,7 +140,7 @@ class _FilterReader:
         self._sessions = dict[str, int]()
         """The ids of the sessions whose stored words are sound and up to date, by the log's name."""
         self._names = dict[int, str]()
-        """The names of these sessions' logs, by the session's id."""
+        """The names of the logs of these sessions, by the id of the session."""
         for session, name, words in _sound_words(connection):
             if name in covered and words.end_offset == covered[name].end_offset:
                 self._words[name] = words
@@ -176,7 +176,7 @@ class _FilterReader:
         return rows
 
     def row(self, part: int, key: tuple[str, int]) -> Row | None:
-        """Return the row of a block, or None if it is missing or was altered."""
+        """Return the row of a block, or None if the row is missing or was altered."""
         name, number = key
         row_id = self._sessions[name] * _BLOCKS_OF_SESSION + number
         query = f"SELECT {_ROW} FROM {FILTER_TABLES[part]} WHERE id = ?"
@@ -187,7 +187,7 @@ class _FilterReader:
         return row
 
     def _checked(self, name: str, part: int, number: int, columns: Sequence[Any]) -> Row | None:
-        """Check the columns of a row that was read. Return the row, or None if it was altered."""
+        """Check the columns of a row that was read. Return the row, or None for an altered row."""
         first_offset, last_offset, block_filter, check = columns
         if type(block_filter) is not bytes or type(first_offset) is not int or type(last_offset) is not int:
             return None
@@ -285,7 +285,10 @@ class _Words:
 
 
 def _sound_words(connection: sqlite3.Connection, session: int | None = None) -> Iterator[tuple[int, str, _Words]]:
-    """Yield the unaltered words of each session, or of one, with the session's id and its log's name."""
+    """Yield the words of each session (or of one session), with the session's id and the log's name.
+
+    Altered words are skipped.
+    """
     rows = connection.execute(
         "SELECT id, path, mark, blocks, end_offset, crc32 FROM words JOIN sessions ON id = session"
         " WHERE id = ifnull(?, id)",
@@ -309,7 +312,7 @@ def _check_of_row(mark: int, part: int, number: int, row: Row) -> int:
 
 
 def filters_of(text: str) -> list[bytes]:
-    """Return the filters of a block's text. They are empty if they would be too large."""
+    """Return the filters of a block's text; an empty list if the filters would be too large."""
     folded = _folded(text)
     runs = {folded[at : at + RUN_CHARS] for at in range(len(folded) - RUN_CHARS + 1)}
     text_bytes = len(folded) if folded.isascii() else len(folded.encode())
@@ -325,7 +328,10 @@ def _runs(text: str) -> set[str]:
 
 
 def _folded(text: str) -> str:
-    """Fold the case of a text and make it fit for SQLite. Texts that an expression regards as equal become equal."""
+    """Return a text with its case folded, in a form for SQLite.
+
+    Texts that an expression without case regards as equal become equal.
+    """
     if text.isascii():
         return text.lower().replace("\0", " ")
     text = text.replace("\u0130", "i").replace(

@@ -48,7 +48,7 @@ def literals_of(expression: str) -> list[list[str]]:
     """Find the runs of characters that every match contains, for each top-level alternative.
 
     Groups, sets and nested alternatives are not looked into. If the expression contains anything that is not known
-    here, the answer is one alternative without runs. That is always right: it rules nothing out.
+    here, the answer is one alternative without runs. This is always correct, because it excludes no text.
 
     Args:
         expression: a valid regular expression.

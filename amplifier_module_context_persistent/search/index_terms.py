@@ -25,7 +25,7 @@ from .stem import stem
 from .word_search import UNPARTED
 
 MOST_WORD_CHARS = 64
-"""Longer runs of letters and digits are data, such as a hash or a picture: they are not indexed."""
+"""The longest word that is indexed. Longer runs of letters and digits are data, such as a hash or a picture."""
 _ASCII_WORD = re.compile(r"[A-Za-z0-9_]+")
 _ANY_WORD = regex.compile(rf"[{UNPARTED}]+|[[\w\p{{M}}]--[{UNPARTED}]]+", regex.V1)
 _PLAIN_WORD = re.compile(r"\w+")
@@ -93,7 +93,7 @@ def _words(text: str) -> list[str]:
 
 
 def _plain_terms(word: str) -> tuple[str, ...]:
-    """Return the terms of a word without accents, for those of its terms that have accents."""
+    """Return the terms of a word without accents, to be added to its terms with accents."""
     return tuple(filter(None, map(plain_term, _terms_of_word(word)))) if not word.isascii() else ()
 
 

@@ -21,11 +21,11 @@ from ..messages.text import arguments_text, parts_of
 from .index_terms import terms_of
 
 VERSION = 4
-"""The version of terms, weights and their packing. Increase it with any change; then stored indexes are void."""
+"""The version of terms, weights and their packing. Increase it with any change, so that stored indexes become void."""
 MOST_WEIGHT = 63
 """The largest weight. Weights are whole numbers from 1 on."""
 _SATURATION = 1.2
-"""BM25's saturation: a weight of this size counts half."""
+"""The saturation of BM25: a weight of this size counts half of the most that a weight can count."""
 WHO = "\0who:"
 """The beginning of the term for a message's speaker, a role or a name."""
 _MOST_NAME_CHARS = 64

@@ -44,7 +44,7 @@ _BRACE = re.compile(r"\\.|\{(?!\d*,?\d*\})", re.DOTALL)
 
 
 class SlowPatternError(ContextPersistentError):
-    """The expression takes too much time or memory on this text. The text that was not searched may match."""
+    """Raised if an expression takes too much time or memory on a text. The part that was not searched may match."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,10 @@ class Pattern:
         return self.text != self.text.lower()
 
     def may_match(self, line: bytes) -> bool:
-        """Return whether the message in a line of our own may match. This is cheap: the line is not parsed."""
+        """Return whether the message in a line of this package may match.
+
+        The check is fast, because the line is not parsed.
+        """
         if self.needle in (line.lower() if self.ignores_case else line):
             return True
         return not self.needle.isascii() and line.endswith(MARK, 0, -CRC_TAIL_BYTES)  # such a line is all ASCII
@@ -188,8 +191,8 @@ def compile_regex(query: str, flags: int = 0) -> regex.Pattern[str]:
 def exact_literals(query: str, expression: regex.Pattern[str]) -> list[list[str]]:
     """Return alternatives of texts: every match contains all texts of at least one of them, letter by letter.
 
-    If the expression ignores case, return one alternative without texts. Looking for the texts first is up to a hundred
-    times as fast as matching an expression with alternatives.
+    If the expression ignores case, return one alternative without texts. A search for these texts first is up to a
+    hundred times as fast as matching an expression with alternatives.
     """
     return [[]] if expression.flags & regex.IGNORECASE else literals_of(query)
 

@@ -23,7 +23,7 @@ another anything anyway basically else etc even ever everything hello hi instead
 perhaps please quite rather really simply somehow something still thanks thing things well yes yet
 """
 _WEAK_WORDS = frozenset(_WEAK_TEXT.split())
-"""English words that say little about what is asked."""
+"""English words that say little about the subject of a question."""
 _ACTIVITIES_TEXT = """
 discuss discussed go going happen happened happening occurred talk talked went work worked working
 arbeiten gearbeitet gemacht geschah geschehen passierte passiert
@@ -31,7 +31,7 @@ arrivé discuté fait passé travaillé
 ocurrió pasó trabajamos trabajando
 """
 _ACTIVITIES = frozenset(_ACTIVITIES_TEXT.split())
-"""Words for any activity. With a time, they ask for everything that was said then."""
+"""Words for any activity. Together with a time, they ask for everything that was said in that time."""
 _ROLES = MappingProxyType(
     dict.fromkeys(("user", "person", "human", "people"), "user")
     | dict.fromkeys(("assistant", "agent", "model", "bot"), "assistant")
@@ -66,7 +66,7 @@ class AskedTerm:
 
 
 ANYTHING_SAID = tuple(AskedTerm(who_term(role), f"said by the {role}") for role in ("user", "assistant"))
-"""The terms of a question that names a time and nothing else: what people and agents said then."""
+"""The terms of a question that names a time and nothing else: they find everything that people and agents said then."""
 
 
 @dataclass(frozen=True, slots=True)

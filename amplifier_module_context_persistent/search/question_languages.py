@@ -67,10 +67,10 @@ def function_words(words: Iterable[str]) -> frozenset[str]:
 
 
 def _shown(words: Iterable[str]) -> list[str]:
-    """Return the languages, other than English, that have the most words of a question; [] if none qualifies.
+    """Return the languages, other than English, of which a question has the most words; [] if no language qualifies.
 
-    Unambiguous words are compared first, then all words. A language qualifies if it has an unambiguous word, or more
-    than `_SURE` words.
+    Unambiguous words are compared first, then all words. A language qualifies if the question has one of its
+    unambiguous words, or more than `_SURE` of its words.
     """
     asked = set(words)
     counts: dict[str, tuple[int, int]] = {}
@@ -84,4 +84,4 @@ def _shown(words: Iterable[str]) -> list[str]:
 
 
 _SURE = 2
-"""More words than this show a language even if each of them may be something else."""
+"""A language is recognised by more than this number of its words, even if each may belong to another language."""

@@ -75,7 +75,10 @@ def periods_of(text: str, now: datetime, languages: tuple[str, ...] = ("en", "de
 
 class _Rule(Protocol):
     def __call__(self, at: int, *, is_told: bool) -> Read | None:
-        """Read a time that begins at a token. `is_told` says that the word before it announces a time."""
+        """Read a time that begins at a token; None if none begins there.
+
+        `is_told` tells whether the word before announces a time.
+        """
         ...
 
 
@@ -95,7 +98,10 @@ class _Reader:
         self._until_now = now + timedelta(seconds=1)
 
     def read(self, at: int) -> Read | None:
-        """Read the time that begins at a token: with its preposition, and with a second time if that is its end."""
+        """Read the time that begins at a token, with its preposition, and with the second time that ends a range.
+
+        None if there is none.
+        """
         self._end = next(end for end in self._breaks if end > at)
         try:
             return self._connected(at) or self._simple(at)
@@ -103,7 +109,10 @@ class _Reader:
             return None  # there is no such day
 
     def _connected(self, at: int) -> Read | None:
-        """Read a time after a word that connects it: `between`, `in`, `since`, `vor`, `before` or `after`."""
+        """Read a time after a connecting word (`between`, `in`, `since`, `vor`, `before`, `after`).
+
+        None if there is none.
+        """
         following = self._after_articles(at + 1)
         if self._is(at, Kind.BETWEEN) or self._is(at, Kind.IN):
             between = self._between(following)
@@ -134,7 +143,7 @@ class _Reader:
         return end, self._until_now, behind
 
     def _between(self, at: int) -> Read | None:
-        """Read a time that lasts up to another one: `between March and May`, `from Monday to Wednesday`."""
+        """Read a range of two times: `between March and May`, `from Monday to Wednesday`. None if there is none."""
         first = self._simple(at, is_told=True)
         if first is None:
             return None
@@ -150,7 +159,7 @@ class _Reader:
         return begin, end, behind_last
 
     def _simple(self, at: int, *, is_told: bool = False) -> Read | None:
-        """Read one time.
+        """Read a single time; None if none begins at this token.
 
         Args:
             at: the number of the time's first token.
@@ -173,9 +182,9 @@ class _Reader:
     # -- tokens ------------------------------------------------------------------------------------------------------
 
     def _value(self, at: int, kind: Kind) -> int | None:
-        """Return the number of a token read as one kind of time word, such as 5 for "May" read as a month.
+        """Return the value of a token as one kind of time word, such as 5 for "May" as a month.
 
-        Return None if the token cannot be read so, or is outside of the part of the text that is read.
+        Return None if the token is no such word, or is outside of the part of the text that is read.
         """
         if not 0 <= at < self._end:
             return None
@@ -200,7 +209,7 @@ class _Reader:
         return number if least <= number <= most else None
 
     def _optional_year(self, at: int) -> tuple[int | None, int]:
-        """Read a year if there is one. Return it, or None, and the number of the token after it."""
+        """Read a year, if one follows. Return the year, or None, and the number of the token after it."""
         place = self._after(at, Kind.ARTICLE, Kind.IN)
         year = self._number(place, _FIRST_YEAR, _LAST_YEAR)
         if year is None:
@@ -224,14 +233,14 @@ class _Reader:
         return self._whole_day(date.day, date.month, date.year or None)
 
     def _whole_day(self, day: int, month: int, year: int | None) -> Span:
-        """Return the span of a day of a month. Without a year, it is the last such day that has begun."""
+        """Return the span of a day of a month. Without a year, this is the last such day that has begun."""
         begin = self._today.replace(day=day, month=month, year=year or self._now.year)
         if year is None and begin > self._now:
             begin = begin.replace(year=begin.year - 1)
         return begin, begin + timedelta(days=1)
 
     def _day_of_month(self, at: int, *, is_told: bool) -> Read | None:
-        """Read a day of a month: `8 May 2026`, `the 8th of May`, `May 8, 2026`."""
+        """Read a day of a month: `8 May 2026`, `the 8th of May`, `May 8, 2026`. None if there is none."""
         at = self._after_articles(at)
         day = self._number(at, 1, 31)
         if day is not None:
@@ -246,7 +255,7 @@ class _Reader:
         return (*self._whole_day(day, month, year), behind)
 
     def _relative_day(self, at: int, *, is_told: bool) -> Read | None:
-        """Read a day relative to today: `yesterday`, `gestern am Abend`."""
+        """Read a day relative to today: `yesterday`, `gestern am Abend`. None if there is none."""
         back = self._value(at, Kind.DAYS_BACK)
         if back is None:
             return None
@@ -262,14 +271,17 @@ class _Reader:
         return (*_part_of(day, part), behind + 1)
 
     def _part_of_day(self, at: int, *, is_told: bool) -> Read | None:
-        """Read a part of today or yesterday: `this morning`, `last night`."""
+        """Read a part of today or yesterday: `this morning`, `last night`. None if there is none."""
         part = self._value(at + 1, Kind.PART)
         if part is None or not (self._is(at, Kind.THIS) or self._is(at, Kind.LAST)):
             return None
         return self._with_part(self._today - timedelta(days=self._is(at, Kind.LAST)), at + 1)
 
     def _weekday(self, at: int, *, is_told: bool) -> Read | None:
-        """Read the last such weekday: `on Monday`, `last Monday`, `Monday morning`, `lundi dernier`."""
+        """Read the last such weekday: `on Monday`, `last Monday`, `Monday morning`, `lundi dernier`.
+
+        None if there is none.
+        """
         begin = self._after_articles(at)
         has_word_before = self._is(begin, Kind.LAST) or self._is(begin, Kind.PAST) or self._is(begin, Kind.THIS)
         begin = self._after(begin, Kind.LAST, Kind.PAST, Kind.THIS)
@@ -290,20 +302,26 @@ class _Reader:
     # -- counts of units ---------------------------------------------------------------------------------------------
 
     def _counted(self, at: int, *, is_told: bool) -> Read | None:
-        """Read a number of units: `two weeks ago`, `the last three days`, `les 3 derniers jours`."""
+        """Read a number of units: `two weeks ago`, `the last three days`, `les 3 derniers jours`.
+
+        None if there is none.
+        """
         return self._ago(at) or self._last_units(at)
 
     def _count(self, at: int) -> tuple[int, int] | None:
-        """Read a number in digits or words. Return it and the number of the token after it, or None."""
+        """Read a number in digits or words.
+
+        Return the number, and the number of the token after it; None if there is none.
+        """
         count = self._number(at, 0, _MOST_COUNT)
         if count is None:
             count = self._value(at, Kind.COUNT)
         return (count, at + 1) if count is not None else None
 
     def _units(self, at: int) -> tuple[int, timedelta, int] | None:
-        """Read a count and its unit.
+        """Read a count and its unit of time.
 
-        Return the unit, their duration and the number of the token after them, or None.
+        Return the unit, the duration of all units, and the number of the token after them; None if there are none.
         """
         counted = self._count(at)
         unit = self._value(counted[1], Kind.UNIT) if counted is not None else None
@@ -312,7 +330,10 @@ class _Reader:
         return unit, timedelta(seconds=counted[0] * _UNIT_S[unit]), counted[1] + 1
 
     def _ago(self, at: int) -> Read | None:
-        """Read `two weeks ago` as a span around that time: half a unit before it to half a unit after it."""
+        """Read `two weeks ago` as a span from half a unit before that time to half a unit after it.
+
+        None if there is none.
+        """
         begin = at + 1 if self._is(at, Kind.BACK) else at
         units = self._units(begin)
         if units is None:
@@ -330,7 +351,7 @@ class _Reader:
         return middle - around, middle + around + timedelta(days=1), behind
 
     def _long(self, at: int) -> Read | None:
-        """Read a duration after `since`: `seit zwei Wochen` begins two weeks ago."""
+        """Read a duration after `since`: `seit zwei Wochen` begins two weeks ago. None if there is none."""
         begin = at + 1 if self._is(at, Kind.BACK) else at
         units = self._units(begin)
         if units is None:
@@ -340,7 +361,7 @@ class _Reader:
         return begin_of - lasts, self._now, self._after(behind, Kind.AGO)
 
     def _last_units(self, at: int) -> Read | None:
-        """Read a time up to now: `the last three days`, `past week`, `in the last hour`, `les 3 derniers jours`."""
+        """Read a time up to now: `the last three days`, `past week`, `les 3 derniers jours`. None if there is none."""
         begin = self._after_articles(at)
         count_before = self._count(begin)  # as in `les 3 derniers jours`
         last = begin if count_before is None else count_before[1]
@@ -362,7 +383,10 @@ class _Reader:
     # -- weeks, months, years ----------------------------------------------------------------------------------------
 
     def _span(self, at: int, *, is_told: bool) -> Read | None:
-        """Read the present or the last week, month or year, or a third of it (`early last month`)."""
+        """Read the present or the last week, month or year, or a third of it (`early last month`).
+
+        None if there is none.
+        """
         edge = self._value(at, Kind.EDGE)
         begin = self._after_articles(at if edge is None else at + 1)
         back = 0 if self._is(begin, Kind.THIS) else self._value(begin, Kind.LAST)
@@ -379,7 +403,10 @@ class _Reader:
         return (*_third(self._calendar(unit, back), edge), behind)
 
     def _calendar(self, unit: int, back: int) -> Span:
-        """Return the day, week, weekend, month or year that is `back` units before the present one."""
+        """Return the calendar day, week, weekend, month or year that is `back` units before the present one.
+
+        Before Saturday, the present weekend is the last one.
+        """
         monday = self._today - timedelta(days=self._today.weekday())
         if unit == DAY:
             day = self._today - timedelta(days=back)
@@ -404,7 +431,10 @@ class _Reader:
         return first, following
 
     def _month(self, at: int, *, is_told: bool) -> Read | None:
-        """Read a month: `in May`, `late May`, `May 2024`. Without a year, it is the last such month that has begun."""
+        """Read a month: `in May`, `late May`, `May 2024`. None if there is none.
+
+        Without a year, it is the last such month that has begun.
+        """
         begin = self._after_articles(at)
         is_told = is_told or self._is(begin, Kind.LAST) or self._is(begin, Kind.THIS)
         begin = self._after(begin, Kind.LAST, Kind.THIS)
@@ -420,7 +450,7 @@ class _Reader:
         return (*_third(self._whole_month(month, year), edge), behind)
 
     def _year(self, at: int, *, is_told: bool) -> Read | None:
-        """Read a year that has begun: `in 2024`, `im Jahr 2024`."""
+        """Read a year that has begun: `in 2024`, `im Jahr 2024`. None if there is none."""
         begin = self._after_articles(at)
         has_unit = self._value(begin, Kind.UNIT) == YEAR
         begin += has_unit

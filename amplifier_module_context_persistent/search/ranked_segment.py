@@ -29,11 +29,12 @@ LEVELS = (0, 4, 8, 10)
 _LEVEL_TEXT = (12_000, 200_000, 2_000_000)
 """The number of characters at which a segment gets the next level."""
 _COLUMNS_BYTES = 12
-"""The bytes of one message in the columns."""
+"""The number of bytes of one message in the columns of a segment."""
 _KEY_BYTES = 4
 _LAST_SECOND = (1 << 32) - 1
 _WEIGHT_BITS = 6
-"""A posting in a `SegmentBuilder` is an integer: its lowest bits are the weight, the others the message's number."""
+"""A posting in a `SegmentBuilder` is an integer: the lowest bits are the weight, the others are the message's number.
+"""
 _WEIGHT_MASK = (1 << _WEIGHT_BITS) - 1
 
 
@@ -134,7 +135,7 @@ def bucket_of(key: int, level: int) -> int:
 
 
 class SegmentBuilder:
-    """Collects messages and packs them into a segment."""
+    """Collects messages with their terms, and packs these into a segment."""
 
     def __init__(self) -> None:
         self._postings: dict[str, list[int]] = {}
@@ -146,7 +147,7 @@ class SegmentBuilder:
 
     @property
     def is_full(self) -> bool:
-        """Whether the segment is full, so that the next message must go to another one."""
+        """Whether the segment is full, so that the next message must go to a new segment."""
         return len(self._offsets) >= MOST_MESSAGES or self._chars >= MOST_TEXT
 
     def add(self, offset: int, message: Message) -> None:
@@ -190,7 +191,7 @@ class SegmentBuilder:
 
 
 def _merged(one: list[int], other: list[int]) -> list[int]:
-    """Return the postings of two terms as those of one. A message with both terms gets the larger weight."""
+    """Merge the postings of two terms, as if both were one term. A message with both terms gets the larger weight."""
     by_message = dict[int, int]()
     for posting in sorted([*one, *other]):  # of one message, the posting with the larger weight is the last
         by_message[posting >> _WEIGHT_BITS] = posting

@@ -43,13 +43,13 @@ GAP = 4
 
 
 class RankedIndex(Protocol):
-    """The segments of one log or of many. The segments of a log are in order."""
+    """The interface of an index: the segments of one log or of many. The segments of a log are in order."""
 
     @property
     def places(self) -> Sequence[int]:
         """The place of each segment's first message.
 
-        The place of any message is this plus its number in the segment.
+        The place of any message is this place plus the message's number in the segment.
         """
         ...
 
@@ -100,7 +100,7 @@ class Reason:
     """The term, with and without its accents."""
     points: float
     is_near: bool
-    """Whether the points come from a neighbour, which has the term or has more of it."""
+    """Whether the points come from an adjacent message, which has the term or has more of it."""
 
 
 def worth_of(ranked: Ranked) -> dict[str, float]:
@@ -132,7 +132,7 @@ class Ranked:
 
 @dataclass(slots=True)
 class _Term:
-    """A term of the question: its rarity, the number of messages that have it, and the points that it adds to each."""
+    """A term of the question, with the number of messages that have it, its rarity, and the points that it adds."""
 
     asked: AskedTerm
     rarity: float
@@ -141,7 +141,7 @@ class _Term:
     """Points by place, for the places looked up so far."""
 
     def points_at(self, place: int) -> tuple[float, bool]:
-        """Return the points of a message, and whether they come from a neighbour."""
+        """Return the points that a message gets, and whether the points come from an adjacent message."""
         own, get = self.own.get(place, 0.0), self.own.get
         near = max(get(place + distance, 0.0) * share for distance, share in NEAR)
         if near > own:
@@ -225,7 +225,7 @@ def _is_speaker(word: str, index: RankedIndex) -> bool:
 
 
 def _in_periods(periods: Sequence[Period], scores: Mapping[int, float], index: RankedIndex) -> set[int]:
-    """Return the places of messages that were written in one of the periods."""
+    """Return the places of messages that were written in at least one of the periods."""
     places = set[int]()
     if not periods:
         return places
@@ -357,7 +357,10 @@ def _add_common(scores: dict[int, float], terms: Sequence[_Term], index: RankedI
 
 
 def _lookups(term: _Term) -> list[tuple[int, float]]:
-    """Return the checksums of a term, each with its share of the points. If a message has both, the last one counts."""
+    """Return the checksums of a term, each with its share of the points.
+
+    If a message has several of these, the last one counts.
+    """
     lookups = []
     if term.asked.plain:
         lookups.append((key_of(term.asked.plain), PLAIN_SHARE))
@@ -389,7 +392,7 @@ def _numbers_of(places: Iterable[int], index: RankedIndex) -> dict[int, list[int
 
 
 def _some_of(postings: Postings, numbers: Sequence[int]) -> tuple[list[int], list[int]]:
-    """Return the given messages that have a term, and the weight of the term in each of them."""
+    """Return the given messages that have a term, and the weights of the term in these messages."""
     having, weights = list[int](), list[int]()
     messages = postings.messages
     place = 0
@@ -406,7 +409,7 @@ def _some_of(postings: Postings, numbers: Sequence[int]) -> tuple[list[int], lis
 def _heaviest(key: int, count: int, index: RankedIndex, most: int) -> Sequence[tuple[int, Postings]]:
     """Return the postings of a term.
 
-    If there are more than `most`, keep the ones with the largest weights, and of equal ones the later ones.
+    If there are more than `most`, return the postings with the largest weights; of equal weights, the later messages.
     """
     postings = list(index.postings(key))
     if count <= most:
@@ -430,7 +433,7 @@ def _heaviest(key: int, count: int, index: RankedIndex, most: int) -> Sequence[t
 
 
 def _weight_limit(postings: Sequence[tuple[int, Postings]], most: int) -> tuple[int, int]:
-    """Return the weight above which all postings are kept, and how many with this very weight are kept too."""
+    """Return the weight above which all postings are kept, and the number of postings of just this weight to keep."""
     weights = b"".join(found.weights for _, found in postings)
     limit = MOST_WEIGHT
     left = most
@@ -444,7 +447,7 @@ def _weight_limit(postings: Sequence[tuple[int, Postings]], most: int) -> tuple[
 
 
 def _add_with_neighbours(scores: dict[int, float], own: dict[int, float]) -> None:
-    """Add the points of a term to messages that have it, or whose neighbours have more of it."""
+    """Add the points of a term to the messages that have it, or whose adjacent messages have more of it."""
     best = dict(own)
     for distance, share in NEAR:
         for place, points in own.items():

@@ -12,11 +12,11 @@ from ..messages.normalize import normalise
 from .recall_page import RecallPage, RecallQuery
 
 MOST_CHARS = 4_000_000
-"""The most characters of base64 in one page. A first image is returned whatever its size."""
+"""The most characters of base64 in one page. The first image of a page is returned whatever its size."""
 
 
 def with_media(page: RecallPage, message: Message, wanted: RecallQuery) -> RecallPage:
-    """Add images and documents to a page: the one that is asked for, or all that fit on a message's first page.
+    """Return a page with images and documents: with the wanted one, or on a message's first page with all that fit.
 
     Raises:
         RecallError: the message has no image of that number.

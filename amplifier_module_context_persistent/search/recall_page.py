@@ -32,7 +32,7 @@ HITS = 10
 LEAST_WORDS = 3
 """A text of fewer words may be a part of longer words, which the ranked index does not know."""
 MOST_PLACES = 20
-"""The most matches that are counted in one message."""
+"""The largest number of matches that are counted in one message."""
 _AROUND_CHARS = 100  # of a match, on either side of it
 _MATCH_CHARS = 500  # of a match are shown; hardly a path or an address is longer
 _LINE_CHARS = 200  # how far before the end of a page the end of a line is looked for
@@ -83,13 +83,13 @@ class Hit:
 
     reference: str
     who: str
-    """The message's role, or the tool whose result it is."""
+    """The message's role, or the name of the tool whose result the message is."""
     timestamp: str
     chars: int
     places: tuple[int, ...]
     """Offsets of the matches in the message's text, `MOST_PLACES` at most."""
     excerpt: str
-    """The first match and the text around it, on one line."""
+    """The first match, with the text around it, on one line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,7 +206,7 @@ def cut_page(
 
 
 def _about(message: Message, before: str, after: str) -> str:
-    """Return a text that says who wrote a message and when, and names the messages before and after it."""
+    """Return a text that says who wrote a message and when. The text also gives `before` and `after` if not ""."""
     about = f"{_who(message)}, {timestamp_of(message) or 'no time'}"
     neighbours = []
     if before:

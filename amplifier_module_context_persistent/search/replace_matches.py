@@ -15,15 +15,15 @@ from ..messages.secrets.readable import readings
 from .pattern import SlowPatternError
 
 REPLACE_S = 10.0
-"""The most seconds of processor time to replace matches in one text."""
+"""The longest processor time, in seconds, in which matches in one text are replaced."""
 _ENCODED = regex.compile(r"[\\%&=\x00-\x08\x0e-\x1f\x7f-\x9f\u00ad\u200b-\u200f\u2060-\u2064\ufeff]|\^\[")
-"""A character with which an encoding begins, or one that no terminal shows."""
+"""A character with which an encoding begins, or a character that no terminal shows."""
 _CUTTING = regex.compile(
     r"[\x00-\x08\x0e-\x1f\x7f-\x9f\u00ad\u200b-\u200f\u2060-\u2064\ufeff]|\^\[|\\(?:u001|x1|033|e)|%1[bB]"
 )
-"""The same for what may stand within a word of plain letters, which no encoding changes."""
+"""The same characters, as far as they may occur within a word of plain letters, which no encoding changes."""
 _SAME_IN_ALL = regex.compile(r"(?:[A-Za-z0-9_-]|\\[._-])+")
-"""An expression for one word, which JSON, addresses and HTML write as it is."""
+"""An expression for a single word, which JSON, addresses and HTML write without changes."""
 
 
 def replace_matches(
@@ -93,7 +93,7 @@ def _replace_encoded(
 
 
 def _merged(spans: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """Yield sorted spans; those that overlap become one."""
+    """Yield spans, which must be sorted. Overlapping spans become one."""
     last: tuple[int, int] | None = None
     for start, end in spans:
         if last is not None and start < last[1]:
@@ -107,5 +107,5 @@ def _merged(spans: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
 
 
 def _may_match(text: str, alternatives: Sequence[Sequence[str]]) -> bool:
-    """Return whether a text contains all literals of at least one alternative."""
+    """Return whether a text contains all texts of at least one alternative."""
     return any(all(literal in text for literal in literals) for literals in alternatives)

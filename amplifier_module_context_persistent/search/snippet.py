@@ -38,9 +38,9 @@ def marks_of(text: str, worth: Mapping[str, float]) -> list[Mark]:
 
 
 def best_window(marks: Sequence[Mark], worth: Mapping[str, float], *, chars: int = WINDOW_CHARS) -> range:
-    """Choose neighbouring marks that cover most of the question within `chars` characters. Return their range.
+    """Return the range of adjacent marks, within `chars` characters, that match most of the question.
 
-    Each term counts once, and of equal windows the first one is chosen.
+    Each term counts once, and of equal ranges the first one is chosen.
     """
     best, best_worth = range(min(1, len(marks))), 0.0
     end = 0

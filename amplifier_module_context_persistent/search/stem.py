@@ -78,7 +78,7 @@ _ISE = re.compile(r"(?<=[a-z]{3})s(e|ed|er|ers|es|ing|able|ation|ations)$")
 """The endings of `initialise` and `analyse`. Words such as `promise` are changed too, in texts and questions."""
 _LEAST_CHARS = 3
 _MOST_CHARS = 24
-"""Longer words are names or data: they keep their endings."""
+"""The longest word that is stemmed. Longer words are names or data, and keep their endings."""
 
 
 def stem(word: str) -> str:

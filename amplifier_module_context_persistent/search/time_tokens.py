@@ -12,7 +12,7 @@ from .time_words import Kind, Meanings, vocabulary
 
 _BEFORE_DATE = r"(?<![\w/.:-])"
 _AFTER_DATE = r"(?![\w/:-]|\.\w)"
-"""What may follow a date: a date within a path, a version or a file's name is not a time."""
+"""An expression for the text after a date. A date within a path, a version or a file's name is not a time."""
 _DATES = (
     re.compile(rf"{_BEFORE_DATE}(?P<year>\d{{4}})(?P<by>[-/])(?P<month>\d\d)(?P=by)(?P<day>\d\d)"
         rf"(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d)?)?{_AFTER_DATE}"),
@@ -93,14 +93,17 @@ def _dates_in(text: str) -> Iterator[tuple[int, int, Date]]:
 
 
 def _first_date(text: str, at: int) -> re.Match[str] | None:
-    """Find the first date from a position on. If several expressions match there, the earliest in `_DATES` wins."""
+    """Find the first date from a position on; None if there is none.
+
+    If several expressions match at the same place, the earliest in `_DATES` is used.
+    """
     matches = [pattern.search(text, at) for pattern in _DATES]
     found = [match for match in matches if match is not None]
     return min(found, key=lambda match: match.start(), default=None)
 
 
 def _grouped(words: Sequence[tuple[int, int, str]], known: Mapping[tuple[str, ...], Meanings]) -> Iterator[Token]:
-    """Yield tokens of words. Words that have a meaning together are one token.
+    """Yield the tokens of words. Several words that have a meaning together become one token.
 
     Args:
         words: the start, the end and the text of each word.
@@ -118,7 +121,7 @@ def _grouped(words: Sequence[tuple[int, int, str]], known: Mapping[tuple[str, ..
 
 
 def _words_together(plain: tuple[str, ...], known: Mapping[tuple[str, ...], Meanings]) -> int:
-    """Return how many of these words, from the first, have a meaning together; 1 if none have."""
+    """Return how many of these words, from the first, have a meaning together; 1 if no two have."""
     for count in range(len(plain), 1, -1):
         if plain[:count] in known:
             return count
@@ -126,7 +129,7 @@ def _words_together(plain: tuple[str, ...], known: Mapping[tuple[str, ...], Mean
 
 
 def _number_of(word: str) -> int:
-    """Return the number with which a word begins; -1 if there is none, or if it has too many digits."""
+    """Return the number with which a word begins; -1 for a word without a number, or with too many digits."""
     digits = _NUMBER.match(word)
     if digits is None or len(digits[0]) > _MOST_DIGITS:
         return -1

@@ -42,7 +42,7 @@ class Kind(Enum):
     TO = auto()
     """A word between the two ends of a time, such as `to`."""
     IN = auto()
-    """A preposition before a time. Without it, a month or weekday is too often something else."""
+    """A preposition before a time. Without a preposition, a month or weekday is too often another word."""
     ARTICLE = auto()
     EDGE = auto()
     """`early`, `mid` or `late`: the third of a time."""
@@ -57,7 +57,10 @@ NIGHT, MORNING, NOON, AFTERNOON, EVENING = range(5)
 
 @dataclass(frozen=True, slots=True)
 class _Table:
-    """The words of one language. In rows whose meanings are numbers, the numbers count from the row's first."""
+    """The words of one language.
+
+    In rows whose meanings are numbers, the first expression of a row has the row's first number.
+    """
 
     months: str
     weekdays: str

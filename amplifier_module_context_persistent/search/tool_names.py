@@ -13,7 +13,7 @@ NEAR = 256
 
 
 class Records(Protocol):
-    """The methods of a log, or of a log's reader, that this module uses."""
+    """The methods of a log (or of a log's reader) that this module needs."""
 
     @property
     def index(self) -> Index:
@@ -50,7 +50,7 @@ def tools_of(records: Records, live: Sequence[int], position: int, message: Mess
 
 
 def caller_of(records: Records, live: Sequence[int], position: int, call_id: str) -> tuple[int, Message] | None:
-    """Return the position and the message of the call that a result answers, or None if it is not near."""
+    """Return the position and the message of the call that a result answers; None if no message close before has it."""
     roles = records.index.columns.roles
     for at in range(position - 1, max(-1, position - 1 - NEAR), -1):
         if roles[live[at]] == ASSISTANT:

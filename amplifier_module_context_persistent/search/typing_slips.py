@@ -20,7 +20,7 @@ _LEAST_CHARS, _MOST_CHARS = 5, 20
 _MOST_WORDS = 3
 """The most words of a question that are tried."""
 _MOST_LOOKUPS = 30_000
-"""The most lookups in segments for the variants of one word."""
+"""The largest number of lookups in segments for the variants of one word."""
 
 
 class _Index(Protocol):
@@ -97,7 +97,7 @@ def _likely(word: str) -> Iterator[str]:
 
 
 def _others(word: str) -> Iterator[str]:
-    """Yield the word without a letter, with one more letter, or with a wrong letter replaced."""
+    """Yield variants of a word: without one letter, with one more letter, or with one letter replaced."""
     yield from (word[:at] + word[at + 1 :] for at in range(1, len(word)))
     for letter in ascii_lowercase:
         for at in range(1, len(word) + 1):

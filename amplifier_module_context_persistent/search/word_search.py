@@ -33,7 +33,7 @@ _MOST_TERMS = 32
 
 @dataclass(frozen=True)
 class AllWords:
-    """The words of a search. It has the methods of a `Pattern`."""
+    """The words of a search, all of which a message must contain. This class has the methods of a `Pattern`."""
 
     terms: tuple[Pattern, ...]
 
@@ -48,14 +48,17 @@ class AllWords:
         return (tuple(text for term in self.terms for text in term.literals[0]),)
 
     def may_match(self, line: bytes) -> bool:
-        """Return whether the message in a line of our own may match. This is cheap: the line is not parsed."""
+        """Return whether the message in a line of this package may match.
+
+        The check is fast, because the line is not parsed.
+        """
         return all(not term.needle or term.may_match(line) for term in self.terms)
 
     def spans(self, text: str, *, expired: Callable[[], bool] = lambda: False) -> Iterator[tuple[int, int]]:
-        """Yield the start and the end of each match, in order. There are no matches if one of the words is missing.
+        """Yield the start and the end of each match, in order. If one of the words is missing, nothing is yielded.
 
         Raises:
-            SlowPatternError: `expired` said so.
+            SlowPatternError: `expired` returned True.
         """
         all_spans: set[tuple[int, int]] = set()
         for term in self.terms:
@@ -88,7 +91,7 @@ def words_pattern(query: str) -> AllWords:
 
 
 def _term(match: re.Match[str]) -> Pattern | None:
-    """Make the pattern of one term of a query, a word or a phrase. Return None if it has no word."""
+    """Return the pattern of one term of a query, a word or a phrase; None for a term without a word."""
     if match["plain"] is not None:
         text = match["plain"]
         is_beginning = text.endswith("*")

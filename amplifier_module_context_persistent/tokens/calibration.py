@@ -89,7 +89,7 @@ class Calibration:
         return max(int(room), budget_tokens // 10)
 
     def to_record(self) -> list[float]:
-        """Return the fields as the log stores them."""
+        """Return the fields in the form in which the log stores a calibration."""
         sums = self.fast_counted, self.fast_actual, self.slow_counted, self.slow_actual
         return [*(round(value, 1) for value in sums), self.last_counted, self.last_actual, self.observations]
 

@@ -96,7 +96,7 @@ class TiktokenCounter:
     name: str
 
     def count_text(self, text: str) -> int:
-        """Return the number of tokens of a text; special tokens in it are counted as ordinary text."""
+        """Return the number of tokens of a text; special tokens in the text are counted as ordinary text."""
         if len(text) <= _PIECE_CHARS:
             return len(self.encoding.encode_ordinary(text))
         return sum(len(self.encoding.encode_ordinary(piece)) for piece in _pieces(text))
@@ -117,7 +117,8 @@ def _pieces(text: str) -> Iterator[str]:
 def open_counter(tokenizer: str = "auto", *, allow_network: bool = False, timeout_s: float = 10.0) -> TokenCounter:
     """Return the counter that a configuration names.
 
-    Loading a vocabulary takes about a quarter of a second and reads a file: call this off the event loop.
+    Loading a vocabulary takes about a quarter of a second and reads a file: do not call this function on the event
+    loop.
 
     Args:
         tokenizer: `auto`, which is `o200k_base` if its vocabulary is on this machine and else the estimate; `estimate`;
@@ -198,7 +199,7 @@ def _label_tokens(label: str, counter: TokenCounter) -> int:
 
 
 def _call_id(call: object) -> str:
-    """Return the id of a call in any form; "" if it has none."""
+    """Return the id of a call in any form; "" for a call without an id."""
     if not isinstance(call, Mapping):
         return ""
     call_id = call.get("id") or call.get("call_id")
@@ -234,7 +235,7 @@ def _holds_thinking(content: object) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Blocks:
-    """Counts the content of one message; calls whose ids are in `called` are not counted again."""
+    """Counts the tokens of one message's content. Calls whose ids are in `called` are not counted again."""
 
     counter: TokenCounter
     called: Set[str]
@@ -299,7 +300,7 @@ class _Blocks:
 def _sealed_tokens(value: object) -> int:
     """Return the number of tokens of encrypted reasoning, from its length.
 
-    It is base64 (4 characters for 3 bytes) of text with about 4 bytes a token.
+    Encrypted reasoning is base64 (4 characters for 3 bytes) of text with about 4 bytes a token.
     """
     items = value if isinstance(value, list | tuple) else (value,)
     return sum(len(item) * 3 // 16 for item in items if isinstance(item, str))

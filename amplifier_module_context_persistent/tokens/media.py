@@ -97,7 +97,7 @@ def type_in_address(body: str) -> str:
 
 
 def first_text(source: Mapping[str, Any], keys: tuple[str, ...]) -> str | None:
-    """Return the first value under some keys that is a text."""
+    """Return the first value under some keys that is a text; None if there is none."""
     for key in keys:
         value = source.get(key)
         if isinstance(value, str):
@@ -196,7 +196,7 @@ def image_tokens(data: str | None) -> int:
 
 
 def image_dimensions(data: str) -> tuple[int, int] | None:
-    """Return width and height of an image in base64 text or a `data:` address; `None` if they are unknown."""
+    """Return width and height of an image in base64 text or a `data:` address; None if the size is unknown."""
     size = image_size(decode_head(data, _HEADER_BYTES))
     if size is None and data.lstrip().startswith(("/9j/", "data:image/jp")):
         size = image_size(decode_head(data, _JPEG_SCAN_BYTES))
@@ -221,7 +221,7 @@ _BEGINNINGS = (
 
 
 def pdf_tokens(data: str | None) -> int:
-    """Return the number of tokens of a PDF: by its pages or, if they cannot be counted, by its size."""
+    """Return the number of tokens of a PDF: by the number of its pages."""
     return PDF_PAGE_TOKENS * min(pdf_pages(data), _PDF_MAX_PAGES) if data else PDF_PAGE_TOKENS
 
 
@@ -271,7 +271,10 @@ def audio_tokens(data: str | None, kind: str = "") -> int:
 
 
 def _wav_seconds(head: bytes, total_bytes: int) -> float | None:
-    """Return the length of a RIFF/WAVE file in seconds; a `data` chunk of unknown length ends with the file."""
+    """Return the length of a RIFF/WAVE file in seconds; None for another file.
+
+    A `data` chunk of unknown length ends with the file.
+    """
     try:
         with wave.open(io.BytesIO(head)) as file:
             chunk_bytes = total_bytes // (file.getsampwidth() * file.getnchannels())

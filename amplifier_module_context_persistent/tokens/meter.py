@@ -54,13 +54,14 @@ class Reading:
     """The part of the actual tokens that the provider read from its cache."""
     calibration: Calibration
     limit: int | None = None
-    """The provider's window in our tokens if a refusal showed that it is smaller than the provider says; else None."""
+    """The provider's window, in our tokens, if a refusal showed that the window is smaller than the provider says; else
+    None."""
     overflow: bool = False
     """Whether the provider refused the view as too long; `actual` is 0 then."""
     written: int = 0
     """The part of the actual tokens that the provider wrote to its cache."""
     output: int | None = None
-    """The output tokens; None if the provider does not report them."""
+    """The output tokens; None if the provider does not report output tokens."""
     compaction: ReportedUsage | None = None
     """Tokens that the provider bills in addition for compacting the conversation; None if there are none."""
 
@@ -163,7 +164,10 @@ class Meter:
         return self._enabled and known.predict(counted, continues=False) * doubt > budget_tokens
 
     def take_count(self, provider: str, model: str, counted: int, actual: int, most: int) -> bool:
-        """Learn from a provider's count of a view before it is sent, and return whether it exceeds `most` tokens."""
+        """Learn from a provider's count of a view that is not sent yet.
+
+        Return whether this count exceeds `most` tokens.
+        """
         model = self._models.setdefault(provider, model)
         known = self._known.get((provider, model), Calibration())
         self._known[provider, model] = known.observe(counted, actual, continues=False)
@@ -177,7 +181,7 @@ class Meter:
         self._handed = None
 
     def learn_from_response(self, event: Mapping[str, Any]) -> None:
-        """Handle an `llm:response` event: learn from the usage that it reports."""
+        """Learn from the usage that an `llm:response` event reports."""
         handed = self._handed
         if handed is not None and not handed.claimed and self._is_own(event, handed):
             self._take(handed, str(event.get("model") or ""), event.get("usage"))
@@ -277,5 +281,5 @@ class Meter:
 
 
 def of_session(event: Mapping[str, Any], session_id: str | None) -> bool:
-    """Return whether an event may be from a session: it names this session or none."""
+    """Return whether an event may be from a session: it names this session or no session."""
     return session_id is None or event.get("session_id") in (None, session_id)

@@ -24,12 +24,15 @@ _SUFFIX = r"(?:[-@](?:latest|\d{4}-?\d{2}-?\d{2}|\d{3,4}))?(?:-v\d+)?(?::\w+)?(?
 
 
 def plain_model_name(model: str) -> str:
-    """Return a model's name in lower case, its version with hyphens for dots, as some routers write it."""
+    """Return a model's name in lower case, with hyphens for dots in its version, as some routers write the name."""
     return re.sub(r"(?<=\d)\.(?=\d)", "-", model.lower())
 
 
 def is_name_of(model: str, known: str) -> bool:
-    """Return whether a name means a known model; it may have a router's prefix and a date. Both are plain names."""
+    """Return whether a name means a known model. The name may have a router's prefix and a date.
+
+    Both names are in the form of `plain_model_name`.
+    """
     return re.fullmatch(rf"(?:.*[/.])?{re.escape(known)}{_SUFFIX}", model) is not None
 
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:  # the estimate and its networks are loaded only to count
 
 
 class _CounterOnDemand:
-    """The estimate, or a counter with a vocabulary on this machine; loaded when the first text is counted."""
+    """The estimate, or a counter with a vocabulary on this machine, which is loaded when the first text is counted."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -34,7 +34,7 @@ class _CounterOnDemand:
 
 
 def named_counter(tokenizer: str) -> TokenCounter:
-    """Return the named counter; it is loaded only when it counts.
+    """Return the named counter. The counter is loaded when it counts the first text.
 
     Arguments and errors are those of `open_counter`. Nothing is downloaded.
     """

@@ -76,7 +76,7 @@ def two_tokens() -> re.Pattern[str]:
 
 
 def without_rare(block: str) -> tuple[str, int]:
-    """Return a text without its rare characters, and the cost of these in hundredths of a token.
+    """Return a text without its rare characters, and the cost of these characters in hundredths of a token.
 
     Returns:
         (text without rare characters, cost in hundredths)

@@ -14,7 +14,7 @@ OVERFLOW_SHARE = 0.9
 
 
 def refuses_as_too_long(event: Mapping[str, Any]) -> bool:
-    """Tell whether a `provider:error` event says that a request was too long for the model's window."""
+    """Return whether a `provider:error` event says that a request was too long for the model's window."""
     error = event.get("error")
     return isinstance(error, Mapping) and error.get("type") == OVERFLOW_ERROR
 

@@ -44,7 +44,7 @@ class ReportedUsage:
     has_input: bool = True
     """Whether the source reports the input; if not, the counts of the input are 0 without a meaning."""
     requests: int = 1
-    """The number of requests in this sum; some agents report only a whole session."""
+    """The number of requests in this sum. Some agents report only the sum of a whole session."""
 
     @property
     def input_tokens(self) -> int:
@@ -96,10 +96,10 @@ def _cached_within(usage: Mapping[str, Any]) -> int:
 
 
 def _compaction_in(usage: Mapping[str, Any], provider: str, model: str) -> ReportedUsage | None:
-    """Return the sum of the compaction passes in one request; None if there was none.
+    """Return the sum of the compaction passes within one request; None without such passes.
 
-    Claude may compact within a request, and reports this pass only in `usage.iterations` (Claude docs, "Compaction at a
-    token threshold", read 2026-11-26).
+    Claude may compact within a request, and reports such a pass only in `usage.iterations` (Claude docs, "Compaction at
+    a token threshold", read 2026-11-26).
     """
     iterations = usage.get("iterations")
     if not isinstance(iterations, list):
@@ -146,9 +146,9 @@ def usage_of_record(record: Mapping[str, Any]) -> ReportedUsage | None:
 
 
 def _written_1h(usage: Mapping[str, Any], written: int) -> int:
-    """Return the tokens of the `written` ones that were written to the cache for an hour.
+    """Return how many of the `written` tokens were written to the cache for an hour.
 
-    Imported usage says it under our key (`forms/anthropic.usage`), a report of Anthropic in `cache_creation`.
+    Imported usage has this number under our key (`forms/anthropic.usage`), a report of Anthropic in `cache_creation`.
     """
     kinds = usage.get("cache_creation")
     given = token_count(usage.get(CACHE_WRITES[2]))
@@ -158,7 +158,7 @@ def _written_1h(usage: Mapping[str, Any], written: int) -> int:
 
 
 def _first(usage: Mapping[str, Any], names: tuple[str, ...]) -> int | None:
-    """Return the first value under some names that is a number of tokens."""
+    """Return the first value under some names that is a number of tokens; None if there is none."""
     for name in names:
         number = token_count(usage.get(name))
         if number is not None:
@@ -169,7 +169,7 @@ def _first(usage: Mapping[str, Any], names: tuple[str, ...]) -> int | None:
 def token_count(value: Any) -> int | None:
     """Return a value if it is a possible token count, else None.
 
-    Counts of `_MOST_TOKENS` or more are refused, because sums of them could not be stored.
+    Counts of `_MOST_TOKENS` or more are refused, because the database could not store their sums.
     """
     return value if type(value) is int and 0 <= value < _MOST_TOKENS else None
 

@@ -97,7 +97,7 @@ def load_encoding(name: str) -> tiktoken.Encoding | None:
 
 
 def load_early(tokenizer: str) -> None:
-    """Begin to load the vocabulary of a configuration's tokenizer in a thread, if it is on this machine."""
+    """Start a thread that loads the vocabulary of a configured tokenizer, if the vocabulary is on this machine."""
     name = "o200k_base" if tokenizer == "auto" else tokenizer
     if name in VOCABULARIES and is_at_hand(name):
         threading.Thread(target=load_encoding, args=(name,), name=f"vocabulary-{name}", daemon=True).start()
@@ -121,7 +121,10 @@ def _package_paths(vocabulary: Vocabulary) -> list[str]:
 
 @functools.lru_cache(maxsize=8)
 def _read_encoding(path: str, vocabulary: Vocabulary) -> tiktoken.Encoding | None:
-    """Return the encoding in a vocabulary's file, packed or not; `None` if the file is not the published one."""
+    """Return the encoding in a vocabulary's file, packed or not.
+
+    None if the file cannot be read, or is not the published file.
+    """
     try:
         with gzip.open(path) if path.endswith(".gz") else open(path, "rb") as file:
             content = file.read()
