@@ -18,7 +18,7 @@ _FORMATS = (0,) * 12 + (1, 0)  # numbers and the place are sent as text, the lin
 def statement_for(
     schema: str, layout: Layout, *, durable: bool, waits: bool, touches: bool, has_place: bool, by_place: bool
 ) -> bytes:
-    """Return the SQL statement that appends one line.
+    """Return the SQL statement that appends one line to a log, for one combination of the options.
 
     Args:
         schema: the tables' schema.
@@ -60,11 +60,11 @@ def statement_for(
 def append_one_row(
     connection: psycopg.Connection[Any], schema: str, known: Head, row: Row, *, durable: bool, touches: bool
 ) -> Head | None:
-    """Append a line if the log still is as the caller knows it, and return its row after that; None if it is not.
+    """Append a line if the log is unchanged since the caller read its row (`known`), and return the new row.
 
-    With `durable`, the line is also not stored if the server's setting has changed meanwhile so that the server does
-    not wait for its disk (`connection.waits` is outdated). The caller then tries again with the log's row locked;
-    `rows.begin` reads the setting again.
+    None if it has changed. With `durable`, the line is also not stored if the server's setting has changed meanwhile so
+    that the server does not wait for its disk (`connection.waits` is outdated). The caller then tries again with the
+    log's row locked; `rows.begin` reads the setting again.
 
     Args:
         connection: the connection; in autocommit mode the statement is its own transaction.

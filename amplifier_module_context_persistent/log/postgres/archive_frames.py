@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     Connection = psycopg.Connection[Any]
 
 _CODES = "hhhQIq"
-"""The `struct` format of each field of `Columns`, in order. They are packed little-endian, column by column."""
+"""The `struct` format of each field of `Columns`, in order. The fields are packed little-endian, column by column."""
 _ROW_BYTES = struct.calcsize(f"<{_CODES}")
 
 

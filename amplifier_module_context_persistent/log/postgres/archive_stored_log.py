@@ -149,7 +149,10 @@ def estimate_stored(location: str, *, timeout_s: float = 10.0) -> ArchiveEstimat
 
 
 class _Change:
-    """The transaction in which a log is archived or brought back. A `with` block without `finish` rolls it back."""
+    """The transaction in which a log is archived or brought back.
+
+    If a `with` block ends without `finish`, the transaction is rolled back.
+    """
 
     def __init__(self, location: str, timeout_s: float) -> None:
         self.location = parse_location(location)
@@ -196,7 +199,7 @@ class _Change:
             raise ArchiveError(OPEN)
 
     def finish(self, *, archived: int) -> None:
-        """Store the number of archived lines and commit. If the commit gets no answer, check whether it was done."""
+        """Store the number of archived lines and commit. If the commit gets no answer, find out whether it was done."""
         statement = f"update {self.schema}.log set archived = %s where log_id = %s"
         self.connection.execute(statement.encode(), [archived, self.head.log_id])
         try:
@@ -221,7 +224,11 @@ def _head(connection: Connection, location: Location) -> Head:
 
 
 def _blocks(connection: Connection, schema: str, head: Head, on_read: Callable[[int], None]) -> Iterator[Part]:
-    """Yield the lines that are still rows, block by block, with their columns."""
+    """Yield the lines that are not archived yet, block by block, with their columns.
+
+    Raises:
+        ArchiveError: the log was changed meanwhile.
+    """
     start = head.archived
     while start < head.head:
         lines = rows.read_block(connection, schema, head.key, start, head.head)

@@ -29,7 +29,7 @@ def until(generator: Generator[Any, Any, Any], deadline: float) -> Generator[Any
 
 @contextmanager
 def waiting_longer(connection: Any, answer_s: float) -> Iterator[None]:
-    """Let each answer on a connection take up to `answer_s` seconds, even beyond its deadline, until the block ends."""
+    """Let each answer on a connection take up to `answer_s` seconds, even beyond its deadline, while a block lasts."""
     answer_s_before = connection.answer_s
     connection.answer_s = max(answer_s, answer_s_before)
     try:
@@ -50,7 +50,7 @@ class PreparedStatements:
     prepared: frozenset[bytes] = frozenset()
     """The names of the statements that `run` has prepared."""
     sent_unprepared = b""
-    """The name of the statement that `run` sent last without preparing it."""
+    """The name of the statement that `run` sent last without preparing it first; b"" if there is none."""
 
     def run(self, name: bytes, statement: bytes, values: Sequence[bytes], formats: Sequence[int]) -> bytes | None:
         """Run a statement without a cursor, because a cursor needs more time than all other client work of an append.

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def erasure_lines(storage: str) -> list[str]:
-    """Read the erasure lines of a database, oldest first; an empty list if it has no table for them.
+    """Read the erasure lines of a database, oldest first; an empty list for a database without a table of erasures.
 
     Raises:
         ValueError: the location is invalid.
@@ -76,7 +76,7 @@ def _lines(connection: psycopg.Connection[Any], schema: str) -> list[str]:
 def add_erasure_lines(storage: str, lines: Sequence[str]) -> None:
     """Add erasure lines to a database, within this thread's transaction if it has one.
 
-    If the database has no table for them, do nothing.
+    Do nothing if the database has no table of erasures.
 
     Raises:
         ValueError: the location is invalid.

@@ -13,7 +13,7 @@ from .list_logs import TIMEOUT_S, asking
 def kept_figures(storage: str, names: Sequence[str], counted: str) -> dict[str, bytes]:
     """Return the stored figures of those logs that have not changed since they were counted, by the logs' names.
 
-    Empty if the server does not give them: the tables may be older, or the role may not read them.
+    The result is empty if the server does not give figures: the tables may be older, or the role may not read them.
 
     Args:
         storage: a location without a log's name.
@@ -33,7 +33,7 @@ def kept_figures(storage: str, names: Sequence[str], counted: str) -> dict[str, 
 
 
 def keep_figures(storage: str, counted: str, new: Sequence[tuple[str, int, bytes]]) -> None:
-    """Store the figures of logs. If the role may not write them, do nothing.
+    """Store the figures of logs. Do nothing if the role may not write figures.
 
     Args:
         storage: a location without a log's name.

@@ -34,7 +34,7 @@ def check_may_create(connection: Connection, schema: str) -> None:
     """Check that this role may create the tables of a schema.
 
     Raises:
-        WouldBeRefusedError: the role may not create them.
+        WouldBeRefusedError: the role may not create the tables.
         psycopg.Error: the server refused the query.
     """
     row = connection.execute(_MAY_CREATE, {"schema": check_schema_name(schema)}).fetchone()

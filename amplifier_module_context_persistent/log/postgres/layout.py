@@ -74,14 +74,14 @@ class Layout:
 
     @property
     def has_derived_ids(self) -> bool:
-        """Whether the id of a log is a hash of its name, so that a purged log keeps it."""
+        """Whether the id of a log is a hash of its name, so that a log keeps its id when it is purged."""
         return self.name_column == "log_id"
 
     def among(self, *tables: str) -> str:
         """Return the SQL condition that selects the rows of some logs, in `log` and tables joined to it by `log_id`.
 
-        Its parameter `keys` is the result of `keys_of`. With derived ids it has a condition for each table, because the
-        server skips parts of a partitioned table only by a condition on this table.
+        Its parameter `keys` is the result of `keys_of`. With derived ids there is a condition for each table, because
+        the server skips parts of a partitioned table only by a condition on this table.
         """
         chosen = ("log", *tables) if self.has_derived_ids else ("log",)
         return " and ".join(f"{table}.{self.name_column} = any(%(keys)s::{self.name_type}[])" for table in chosen)
@@ -91,7 +91,7 @@ class Layout:
         return [self.key_of(name) for name in names]
 
     def key_of(self, name: str) -> str:
-        """Return the text in the column `name_column` by which a log is found: its name, or the id derived from it."""
+        """Return the value of the column `name_column` for a log: the log's name, or the id derived from this name."""
         return id_of(name) if self.has_derived_ids else name
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class LinesOfNoLog(NamedTuple):
-    """The lines under one key that no log has.
+    """Lines in the tables under one key, for which no log exists.
 
     Attributes:
         key: the key of the log that had them; in tables of version 2 the generation is unknown (0).
@@ -58,7 +58,9 @@ def lines_of_no_log(connection: Connection, schema: str, layout: Layout) -> list
 
 
 def delete_lines_of_no_log(connection: Connection, schema: str, layout: Layout, key: LogKey) -> int:
-    """Delete the lines under a key, if there still is no log with it, in one transaction. Return their number.
+    """Delete the lines under a key, if there still is no log with this key, in one transaction.
+
+    Return the number of lines.
 
     Raises:
         psycopg.Error: the server refused.
@@ -75,7 +77,7 @@ def _of_no_log(schema: str, layout: Layout) -> str:
 
 @contextmanager
 def _seeing_all(connection: Connection) -> Iterator[None]:
-    """Run the block in a transaction. The server refuses a statement there if row-level security would hide rows."""
+    """Run the block in a transaction in which the server refuses a statement if row-level security would hide rows."""
     with connection.transaction():
         connection.execute(b"select pg_catalog.set_config('row_security', 'off', true)")
         yield

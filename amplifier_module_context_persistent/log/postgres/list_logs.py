@@ -69,7 +69,10 @@ def asking(
 
 
 def of_project(connection: psycopg.Connection[Any]) -> str:
-    """Return the SQL condition for the logs of the project `%(project)s`; it uses the index if there is one."""
+    """Return the SQL condition for the logs of the project `%(project)s`.
+
+    The condition uses the index of projects, if there is one.
+    """
     begins = "pg_catalog.starts_with(name, %(project)s || '/')"
     has_index = connection.has(TOUCHED)  # type: ignore[attr-defined]  # of DeadlineConnection
     return f"{PROJECT} = %(project)s and {begins}" if has_index else begins
@@ -105,7 +108,7 @@ def stored_logs(storage: str, project: str | None = None, *, since_s: float | No
 
 
 def stored_logs_of_id(storage: str, beginning: str, project: str | None = None) -> list[tuple[str, float]]:
-    """Return logs like `stored_logs`, but only those whose id begins with a text, or whose whole name is that text.
+    """Return logs like `stored_logs`, but only logs whose id begins with a text, or whose whole name is this text.
 
     Args:
         storage: a location without a log's name.
@@ -143,7 +146,7 @@ def stored_logs_with_names(
 
     These are logs whose kept list entry has a name, or is missing or outdated, and the logs in `hosted`.
 
-    The result is None if the server does not tell: the tables may be older, or the role may not read list entries.
+    The result is None if the server refuses to answer. Its tables may be older, or the role may not read list entries.
 
     Args:
         storage: a location without a log's name.
@@ -165,7 +168,7 @@ def stored_logs_with_names(
 
 
 class _PageRow(NamedTuple):
-    """A log in one part of a long listing."""
+    """A row of a long listing: a log, with the values by which the next page continues."""
 
     ordered_by: datetime
     """The time that orders the pages: `touched`, which may be earlier than `changed`; without its index, `changed`."""
@@ -300,7 +303,10 @@ def kept_glances(storage: str, names: Sequence[str]) -> dict[str, tuple[str, byt
 
 
 def archived_among(storage: str, names: Sequence[str]) -> set[str]:
-    """Return the names of the logs whose lines are all archived; an empty set if the server does not tell."""
+    """Return the names of the logs whose lines are all archived.
+
+    An empty set if the tables or the role's rights do not allow the question.
+    """
     with suppress(LogUnreadableError), asking(storage, TIMEOUT_S) as (connection, location):
         if connection.has(ARCHIVE):  # type: ignore[attr-defined]  # of DeadlineConnection
             layout = layout_of(connection)

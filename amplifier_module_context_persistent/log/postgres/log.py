@@ -166,7 +166,7 @@ class PostgresLog(PostgresReader):
         super().close()
 
     def _begin_anew(self, connection: psycopg.Connection[Any]) -> bool:
-        """Create the log again if a failover to a lagging replica lost all of it. Return whether it exists again.
+        """Create the log again if a failover to a lagging replica lost all of it. Return whether the log exists again.
 
         The lines are written again unchanged, if all of them are still in memory. A log that was removed on the same
         server stays removed. So does a log that was deleted after the failover, as the list of erasures says. The list
@@ -252,7 +252,11 @@ class PostgresLog(PostgresReader):
     def _attempt(
         self, connection: psycopg.Connection[Any], batch: Sequence[Prepare], *, lock: bool
     ) -> _SentRows | None:
-        """Send the first part of a batch, and return it; None if nothing was stored because the log has changed."""
+        """Send the first part of a batch, and return it; None if nothing was stored because the log has changed.
+
+        Raises:
+            ServerError: the server refused, or the connection broke.
+        """
         connection.is_unreplicated = False  # type: ignore[attr-defined]  # of DeadlineConnection
         if self.head is None:  # before the transaction, because a rollback must not remove the new log
             self.take_in(connection, create=True)
@@ -274,9 +278,10 @@ class PostgresLog(PostgresReader):
         return sent
 
     def _send(self, connection: psycopg.Connection[Any], batch: Sequence[Prepare], *, lock: bool) -> _SentRows | None:
-        """Send the first part of a batch. If an earlier attempt sent lines, first find out whether they are stored.
+        """Send the first part of a batch, and return it; None if the log has changed.
 
-        `_sent` keeps the sent lines if an error leaves it unknown whether the server has stored them.
+        If an earlier attempt sent lines, first find out whether these are stored. `_sent` keeps the sent lines if an
+        error leaves it unknown whether the server has stored them.
 
         Args:
             connection: the connection; a transaction is open on it if `lock` is true.
@@ -337,7 +342,7 @@ class PostgresLog(PostgresReader):
 
     @contextmanager
     def _forgetting_refused(self) -> Iterator[None]:
-        """Clear `_sent` if the server refuses the statement in the block, since then the lines were rolled back."""
+        """Clear `_sent` if the server refuses a statement in a block, because the lines were rolled back then."""
         try:
             yield
         except Exception as error:
@@ -362,9 +367,9 @@ class PostgresLog(PostgresReader):
     def _acknowledge(self, connection: psycopg.Connection[Any], sent: _SentRows) -> None:
         """Add stored lines to the index, unless they were read already.
 
-        An earlier append may have ended without an answer of the server (`_unresolved`). Its outcome is found out now,
-        and a warning tells it. It cannot be found out before new lines are stored: until then, the server may still
-        store the earlier lines.
+        An earlier append may have ended without an answer of the server (`_unresolved`). Now its outcome is found out,
+        and logged as a warning. This cannot be done before new lines are stored: until then, the server may still store
+        the earlier lines.
         """
         if self._unresolved is not None and sent.rows:
             try:

@@ -28,10 +28,10 @@ if TYPE_CHECKING:
     Connection = psycopg.Connection[Any]
 
 LOCK_TIMEOUT_S = 1
-"""The longest wait of a statement for a lock, in seconds, and so of a session that is queued behind it."""
+"""The longest wait of a statement for a lock, in seconds. A session that waits behind the statement waits as long."""
 ATTEMPTS = 5
 PAUSE_S = 1.0
-"""The pause between two attempts, in which sessions that were queued behind the first one continue."""
+"""The pause between two attempts, in seconds. Sessions that waited behind the first attempt continue meanwhile."""
 
 _LOCK_NOT_AVAILABLE = "55P03"
 _INDEX = "create index if not exists "
@@ -42,7 +42,7 @@ _ALSO = {READ: (), APPEND: (READ,), PURGE: (READ, APPEND)}
 
 TOUCHED = "touched"
 PROJECT = "pg_catalog.regexp_replace(name, '/[^/]*$', '')"
-"""SQL, as in `log_by_project`: the part of a log's name before the last `/`; the whole name if it has no `/`."""
+"""SQL, as in `log_by_project`: the part of a log's name before the last `/`; the whole name for a name without `/`."""
 ARCHIVE = "archive"
 ERASURES, ERASURE_TABLE = "erasures", "erasure"
 BY_ID = "by_id"
@@ -51,12 +51,14 @@ ID = "pg_catalog.regexp_replace(name, '^.*/', '') collate \"C\""
 
 
 class MigrationError(ContextPersistentError, OSError):
-    """A step could not be done. The steps before it are done, and it can be tried again."""
+    """Raised if a step could not be done. The steps before it are done, and the migration can be tried again."""
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One addition to the tables. In its SQL, `{s}` is the schema; for other placeholders see `written`.
+    """One step of a migration: an addition to the tables.
+
+    In its SQL, `{s}` is the schema; `written` fills other placeholders.
 
     Args:
         name: the name for `DeadlineConnection.has`.
@@ -206,7 +208,7 @@ STEPS: tuple[Step, ...] = (
         {READ: "grant select on {s}.erasure to {role}", APPEND: "grant insert (line) on {s}.erasure to {role}"},
     ),
 )
-"""All steps, in the order in which they are done. The first two changed version 1 to version 2.
+"""All steps of a migration, in order. The first two changed version 1 to version 2.
 
 `log.touched` is at most an hour behind `log.changed`. So an append seldom changes an indexed column, which lets the
 server write the new version of the row beside the old one; and a list can still find the last written logs by the
@@ -225,7 +227,7 @@ def written(statement: str, schema: str, layout: Layout) -> str:
 
 
 def is_done_query(schema: str) -> str:
-    """Return an SQL expression for an array that has, for each step, whether it is done."""
+    """Return an SQL expression for an array that has, for each step of a migration, whether the step is done."""
     return f"array[{', '.join(step.is_done.format(s=schema) for step in STEPS)}]::boolean[]"
 
 
@@ -248,7 +250,7 @@ def missing_steps(connection: Connection, schema: str) -> list[Step]:
 def migrate(
     connection: Connection, schema: str, layout: Layout, *, tell: Callable[[str], None] = lambda _: None
 ) -> list[Step]:
-    """Do the missing steps while sessions run, and return them.
+    """Do the missing steps of a migration while sessions run, and return these steps.
 
     Roles that already have a right to read, append or purge also get the rights to do so in the new tables and columns.
 
@@ -306,9 +308,9 @@ def _roles(connection: Connection, schema: str) -> dict[str, list[str]]:
 
 
 def _in_parts(statements: Sequence[str], schema: str, roles: Iterable[str]) -> list[str]:
-    """Return a step's statements for partitioned tables: after a new table they create its parts.
+    """Return a step's statements for partitioned tables, with the statements that create the parts of each new table.
 
-    Roles that have rights on the tables may then read the parts.
+    Roles that have rights on the tables get the right to read these parts.
     """
     found = list[str]()
     for statement in statements:
@@ -320,7 +322,7 @@ def _in_parts(statements: Sequence[str], schema: str, roles: Iterable[str]) -> l
 
 
 def _run(connection: Connection, schema: str, step: Step, statement: str, tell: Callable[[str], None]) -> None:
-    """Run a statement of a step. While another client holds a lock that it needs, try again.
+    """Run a statement of a migration step. If another client holds a needed lock, try again.
 
     Raises:
         MigrationError: the lock is still held after all attempts.
@@ -358,10 +360,10 @@ def run_briefly(
 
 
 def _create_index(connection: Connection, schema: str, step: Step, statement: str, tell: Callable[[str], None]) -> None:
-    """Create an index while other clients write. It waits for all open transactions, and no client waits for it.
+    """Create an index while other clients write.
 
-    An index of a partitioned table cannot be created in this way. So the indexes of its parts are created first, and
-    the index of the table then adopts them.
+    The statement waits for all open transactions, and no client waits for the statement. For a partitioned table, this
+    is not possible. So the indexes of its parts are created first, and the index of the table then adopts these.
     """
     name, on_table = statement.removeprefix(_INDEX).split(maxsplit=1)
     table = on_table.removeprefix(f"on {schema}.").split()[0]
@@ -374,7 +376,10 @@ def _create_index(connection: Connection, schema: str, step: Step, statement: st
 
 
 def _create_concurrently(connection: Connection, schema: str, name: str, on_table: str) -> None:
-    """Create an index if it does not exist. An invalid index, which an interrupted attempt left, is dropped first."""
+    """Create an index that does not exist yet.
+
+    An invalid index, which an interrupted attempt left, is dropped first.
+    """
     left = connection.execute(
         b"select from pg_catalog.pg_index where indexrelid = pg_catalog.to_regclass(%s) and not indisvalid",
         [f"{schema}.{name}"],

@@ -30,13 +30,15 @@ if TYPE_CHECKING:
 
 _BLOCK_ROWS, _BLOCK_BYTES = 2_000, 4 << 20
 _MOST_IDLE_S = 15.0
-"""The server ends the transaction if it hears nothing from this process for this time."""
+"""The longest time, in seconds, for which the transaction lives if the server hears nothing from this process."""
 _PULSE_S = 3.0
 """The longest time between two statements to the server, in seconds."""
 
 
 class NewStoredLog:
-    """A new log that is being written. Use it in a `with` statement, and call `finish` or `take_place` at the end.
+    """A new log that is being written to a database.
+
+    Use it in a `with` statement, and end with `finish` or `take_place`.
 
     Args:
         location: the location of the log; no log may have its name.
@@ -66,7 +68,7 @@ class NewStoredLog:
         """The location of the log, without a password."""
         self._scanner = Scanner(max_record_bytes)
         self.index = self._scanner.index
-        """The index of the written lines, as a reader would make it."""
+        """The index of the written lines, equal to the one that a reader would make."""
         self._waiting: list[bytes] = []
         self._waiting_bytes = self._count = self._checked = 0
         self._unchecked = hashlib.sha256()
@@ -142,7 +144,7 @@ class NewStoredLog:
         self._appear(self.location.name)
 
     def take_place(self, of: Head, name: str) -> None:
-        """Read back the stored lines, and replace another log with the new one.
+        """Read the stored lines back, and replace another log with this new log.
 
         Args:
             of: the end of the replaced log. The caller must have locked the replaced log's row in this transaction.
@@ -164,7 +166,7 @@ class NewStoredLog:
         self._commit(name)
 
     def read_back(self) -> None:
-        """Send the added lines, and compare the lines stored since the last call with the sent ones.
+        """Send the added lines, read back the lines stored since the last call, and compare both.
 
         Raises:
             AppendError: the stored lines differ.
@@ -179,7 +181,10 @@ class NewStoredLog:
         self._unchecked = hashlib.sha256()
 
     def hurry(self) -> None:
-        """Let the server end the transaction soon if this process dies, because others will wait for its next locks."""
+        """Let the server end the transaction soon if this process dies.
+
+        Other processes wait for locks that it takes next.
+        """
         rows.limit_waits(self.connection, limit_s=self._timeout_s)
 
     def _commit(self, name: str) -> None:
@@ -197,7 +202,11 @@ class NewStoredLog:
                 raise
 
     def _was_done(self, name: str) -> bool:
-        """Return whether the log with this name is the new one, so that the commit was done."""
+        """Return whether the log with this name is the new log, so that the commit was done.
+
+        Raises:
+            LogFailedError: the server does not answer, so the outcome is unknown.
+        """
 
         def is_ours(connection: psycopg.Connection[Any]) -> bool:
             rows.begin(connection, limit_s=self._timeout_s)
@@ -212,7 +221,7 @@ class NewStoredLog:
 
     @contextmanager
     def _refusing(self) -> Iterator[None]:
-        """Turn a `ServerError` in the block into an `AppendError`, which says that nothing is stored."""
+        """Convert a `ServerError` in a block to an `AppendError` that says that nothing was stored."""
         try:
             yield
         except ServerError as error:

@@ -22,15 +22,16 @@ class LogInTime(NamedTuple):
     changed_s: float
     """The time of its last write, in seconds since 1970."""
     is_in_use: bool
-    """Whether it was written to since the given time, and its kept list entry shows a message since then."""
+    """Whether the log was written to since the given time, and its kept list entry shows a message since then."""
 
 
 def logs_without_news(storage: str, since_s: float, project: str | None = None) -> list[LogInTime] | None:
     """Return the logs that may have no message since a time, and the logs in use that may belong to a sub-agent.
 
-    A log is in use if it was written to since the time, and its kept list entry shows a message since then. A message's
-    day may be in any time zone, so it must be at least two days after the time. A log may belong to a sub-agent if its
-    name contains `_`. None if the server does not tell: the tables may be older, or the role may not read list entries.
+    A log is in use if it was written to since the time, and its kept list entry shows a message since then. A list
+    entry has only the day of a message, in any time zone, so the day must be at least two days after the time. A log
+    may belong to a sub-agent if its name contains `_`. None if the server does not give this: the tables may be older,
+    or the role may not read list entries.
 
     Args:
         storage: a location without a log's name.

@@ -22,7 +22,7 @@ _CREATED = r"create table if not exists {s}\.(\w+) \(\n    log_id .*?\n\)"
 
 
 def divided(creation: str, schema: str) -> str:
-    """Return SQL statements changed so that they create partitioned tables; only tables with rows of logs change."""
+    """Return SQL statements changed so that tables with rows of logs are partitioned; other tables do not change."""
     return _created(schema).sub(lambda found: f"{found[0]} partition by hash (log_id)", creation)
 
 

@@ -149,7 +149,7 @@ class RankedServer:
         return after if rows else None
 
     def frequencies(self, logs: Sequence[RankedLog], terms: Sequence[int]) -> dict[int, int]:
-        """Count the messages in these logs that have each of these terms; return the counts by term."""
+        """Return how many messages in these logs have each of these terms, by term."""
         log_ids, counts = _columns_of(logs)
         rows = self._ask(
             f"""
@@ -172,7 +172,7 @@ class RankedServer:
     ) -> list[tuple[Any, ...]]:
         """Return the messages with a term, as tuples of log id, number, offset, seconds and the term's weight.
 
-        They are ordered by log and number.
+        The tuples are ordered by log and number.
 
         Args:
             logs: the logs.
@@ -206,7 +206,7 @@ def _columns_of(logs: Sequence[RankedLog]) -> tuple[list[LogId], list[int]]:
 
 
 def _array_text(numbers: Sequence[int]) -> str:
-    """Return an array of numbers as the server reads it from a text: `unnest` cannot take an array of arrays."""
+    """Return numbers as the text of an SQL array. Such texts are needed because `unnest` takes no array of arrays."""
     return "{" + ",".join(map(str, numbers)) + "}"
 
 

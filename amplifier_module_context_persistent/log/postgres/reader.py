@@ -71,7 +71,7 @@ class PostgresReader:
         self.max_record_bytes = max_record_bytes
         self._on_read = on_read
         self.lost_messages = 0
-        """The number of messages that this object read and that are missing now, without those of a purge."""
+        """The number of messages that this object read and that are now missing in the log, without purged messages."""
         self._taken: Server | None = None
         self.stored = StoredLines(location.schema, self.shown)
         """The lines by their numbers."""
@@ -79,7 +79,8 @@ class PostgresReader:
         self.restored_messages = 0
         """The number of lost messages that were written again."""
         self._was_removed = False
-        """Whether the log was removed while it was open. Then it is not created again before it is closed."""
+        """Whether the log was removed while this object had it open. Then `append` does not create it again before a
+        `close`."""
         self._timeline = ""
         """The timeline of the server when the log was last read; a failover begins a new timeline."""
         self._forget()
@@ -104,7 +105,7 @@ class PostgresReader:
 
     @property
     def _server(self) -> Server:
-        """The connections of this process to the server; a forked process takes its own."""
+        """The connections of this process to the server. A forked process takes connections of its own."""
         if self._taken is None or self._taken.pid != os.getpid():
             self._taken = take_server(self._place)
         return self._taken
@@ -219,7 +220,10 @@ class PostgresReader:
         return rows.read_head(connection, self.location.schema, self.location.name, lock=lock)
 
     def _read_new(self, connection: psycopg.Connection[Any], head: Head, *, was_purged: bool) -> None:
-        """Read the lines up to `head` that are not in the index yet; all lines if the known ones are not in the log."""
+        """Read the lines up to `head` that the index lacks.
+
+        If the known lines are not in the log any more, read all lines.
+        """
         known = self.index
         if was_purged:
             logger.warning("%s was replaced, as a purge does; reading it anew", self.shown)
@@ -271,7 +275,7 @@ class PostgresReader:
     def _take_stored(self, new: Sequence[Row], place: str) -> None:
         """Add rows to the index that this process has just stored after the last known row.
 
-        `place` is the place of the log's row after that (`Head.place`).
+        `place` is the new place of the log's row (`Head.place`).
         """
         columns = [row.columns for row in new]
         if len(new) == 1:
@@ -317,7 +321,7 @@ class PostgresReader:
         return self._ask(lambda connection: rows.count_leftover(connection, self.location.schema, self.location.name))
 
     def find_bytes(self, ordinals: Sequence[int], needle: bytes, *, ignores_case: bool) -> set[int]:
-        """Let the server search some records, and return those whose lines may contain the bytes."""
+        """Let the server search some records, and return the ordinals of records whose lines may contain the bytes."""
         return self.bytes.find(self.index, ordinals, needle, ignores_case=ignores_case)
 
     def whole_lines(self, start: int = 0) -> Iterator[NumberedLine]:

@@ -52,7 +52,7 @@ class ReplicaLag:
     last_change_s: float | None = None
 
     def __str__(self) -> str:
-        """Describe the lag in one line."""
+        """Return a line that says how far the replica is behind."""
         if self.is_replica is None:
             return f"read from {self.host}, which does not say how far it is behind"
         if not self.is_replica:
@@ -112,7 +112,7 @@ def _replica_of(location: Location) -> Location:
 
 
 def _lag_of(connection: psycopg.Connection[Any], host: str) -> ReplicaLag:
-    """Ask a server for its lag. A server of another kind than PostgreSQL may not tell it."""
+    """Ask a server for the lag of its data. A server of another kind than PostgreSQL may not know its lag."""
     with contextlib.suppress(Exception):  # after any error, the sessions can still be read
         row = connection.execute(_LAG).fetchone()
         if row is not None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 KEPT_BYTES = 4 << 20
-"""The bytes of recently read or appended lines that stay in memory, because a view needs them soon."""
+"""The most bytes of recently read or appended lines that stay in memory, because a view needs such lines soon."""
 
 
 class RowBytes:
@@ -54,12 +54,15 @@ class RowBytes:
         """The offset that each line has in a file."""
 
     def _query(self, read: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
-        """Call `read` with a connection and these arguments, and return its result."""
+        """Call `read` with a connection and these arguments, and return the result."""
         self._check()
         return self._ask(lambda connection: read(connection, *arguments, **options))
 
     def fetch(self, index: Index, ordinals: Sequence[int]) -> Iterator[tuple[int, bytes]]:
-        """Yield the ordinal and the line (without LF) of each record, in order. One query fetches many lines."""
+        """Yield the ordinal and the line (without LF) of each record, in the given order.
+
+        One query fetches many lines.
+        """
         offsets = index.columns.offsets
         lengths = index.columns.lengths
         starts = self.starts
@@ -101,7 +104,7 @@ class RowBytes:
         return lines
 
     def find(self, index: Index, ordinals: Sequence[int], needle: bytes, *, ignores_case: bool) -> set[int]:
-        """Return the records whose rows contain the bytes, or may contain them as escapes."""
+        """Return the ordinals of records whose rows contain the bytes, or may contain the bytes as escapes."""
         offsets = index.columns.offsets
         numbers = {ordinal: bisect_right(self.starts, offsets[ordinal]) - 1 for ordinal in ordinals}
         rows_to_search = sorted(set(numbers.values()))
@@ -109,7 +112,7 @@ class RowBytes:
         return {ordinal for ordinal, number in numbers.items() if number in found}
 
     def all_kept(self, count: int) -> list[bytes]:
-        """Return the first `count` lines of the log from memory; an empty list if not all of them are in memory."""
+        """Return the first `count` lines of the log if all of these are in memory, else an empty list."""
         kept = [self._kept[number] for number in range(count) if number in self._kept]
         return kept if len(kept) == count else []
 

@@ -69,7 +69,7 @@ def tables_with_logs(creation: str, schema: str) -> list[str]:
 
 
 def secure_rows(connection: Connection, schema: str, *, tell: Callable[[str], None] = lambda _: None) -> list[str]:
-    """Restrict each role to its own logs in all tables without row-level security, and return these tables.
+    """Restrict each role to its own logs, in all tables that have no row-level security yet. Return these tables.
 
     Raises:
         MigrationError: another client locked a table for too long. Tables done before stay secured; try again later.
@@ -97,7 +97,7 @@ def is_secured(connection: Connection, schema: str) -> bool:
 def unsecured_tables(connection: Connection, schema: str) -> list[str]:
     """Return the tables whose rows have an owner, but no (or an older) row-level security; the table `log` comes last.
 
-    The policies of other tables read `log`. So until `log` is secured, they still let every role see all rows.
+    The policies of other tables read `log`. So these policies let every role see all rows until `log` is secured.
     """
     found = connection.execute(
         b"""select relname from pg_catalog.pg_class

@@ -32,7 +32,7 @@ PLAIN_USER = 1 << 5
 """A flag of a plain user's message (`MessageColumns.plain_users`)."""
 
 NO_NEWLINE = 1 << 14
-"""A flag of a log's last row: its line has no LF, because the log was copied from such a file."""
+"""A flag of a log's last row: its line has no LF, because the log was copied from a file without a last LF."""
 
 BLOCK_BYTES = 4 << 20
 BLOCK_ROWS = 20_000
@@ -60,11 +60,11 @@ TOUCHING = f", touched = case when {_IS_BEHIND} then pg_catalog.now() else log.t
 
 
 WAITS = "coalesce(pg_catalog.current_setting('synchronous_commit', true), 'off') <> 'off'"
-"""SQL: whether the server's own setting makes it wait for its disk."""
+"""An SQL condition: whether the server's own setting makes a commit wait for the disk."""
 
 
 def level_of(*, durable: bool) -> str:
-    """Return a query that makes the current transaction wait, or not wait, until the server has it on its disk."""
+    """Return a query that sets whether the commit of the current transaction waits for the server's disk."""
     level = "coalesce(nullif(pg_catalog.current_setting('synchronous_commit'), 'off'), 'on')" if durable else "'off'"
     return f"select pg_catalog.set_config('synchronous_commit', {level}, true)"
 
@@ -113,7 +113,7 @@ class Head:
         return LogKey(self.log_id, self.generation)
 
     def after(self, new: Sequence[Row], place: str = "") -> Head:
-        """Return the log's row after these rows are appended, and the row is at this place."""
+        """Return the log's row as it is after these rows were appended, with the place of the row's new version."""
         last = new[-1]
         end = last.at + last.columns.length
         return Head(self.log_id, self.head + len(new), end, last.columns.crc, self.generation, self.archived, place)
@@ -123,7 +123,7 @@ def place_of_row(*, has_place: bool) -> str:
     """Return the SQL expression for the place of a log's row in its table (`Head.place`), as text.
 
     Each append writes a new version of the row. While another transaction is open for long, the server keeps the old
-    versions, and looks at all of them if it finds the row by the log's id. So an append also names the place at which
+    versions, and looks at all of these if it finds the row by the log's id. So an append also names the place at which
     the last append put the row. The place is only a hint: an append that does not find the row there stores nothing,
     and the log's row is then found by the id.
     """
@@ -156,7 +156,7 @@ def limit_waits(connection: Connection, *, limit_s: float, idle_s: float = 0.0) 
 
 
 def read_head(connection: Connection, schema: str, name: str, *, lock: bool = False) -> Head | None:
-    """Read a log's row; None if there is no such log. With `lock`, lock the row until the transaction ends."""
+    """Return a log's row; None if there is no such log. With `lock`, the row is locked until the transaction ends."""
     layout = layout_of(connection)
     has_archive = connection.has(ARCHIVE)  # type: ignore[attr-defined]  # of DeadlineConnection
     archived = "archived" if has_archive else "0"
@@ -172,7 +172,7 @@ def read_head(connection: Connection, schema: str, name: str, *, lock: bool = Fa
 
 
 def read_archived(connection: Connection, schema: str, log_id: LogId) -> int | None:
-    """Read the number of a log's archived lines; None if there is no such log, or no table for archived lines."""
+    """Return the number of a log's archived lines; None if there is no such log, or no table for archived lines."""
     if not connection.has(ARCHIVE):  # type: ignore[attr-defined]  # of DeadlineConnection
         return None
     row = connection.execute(f"select archived from {schema}.log where log_id = %s".encode(), [log_id]).fetchone()
@@ -182,7 +182,7 @@ def read_archived(connection: Connection, schema: str, log_id: LogId) -> int | N
 def create(
     connection: Connection, schema: str, name: str, *, like: LogKey | None = None, generation: int | None = None
 ) -> Head | None:
-    """Create a log's row, and return it; None if nothing was created, because a log has this name already.
+    """Create a log's row, and return the row; None if nothing was created, because a log has this name already.
 
     Args:
         connection: to the server.
@@ -215,7 +215,7 @@ def create(
 def delete(connection: Connection, schema: str, key: LogKey, *, successor: LogKey | None = None) -> None:
     """Delete a log's row, its lines, and lines that an earlier log under its id left (`count_leftover`).
 
-    The lines go first: with row-level security a role sees them only as long as it sees the log's row.
+    The lines are deleted first: with row-level security a role sees them only as long as it sees the log's row.
 
     Args:
         connection: the connection, in a transaction.
@@ -238,7 +238,8 @@ def count_leftover(connection: Connection, schema: str, name: str) -> int:
     """Count the rows of `record` under a log's id that are not lines of the log; 0 if there is no such log.
 
     They have a number beyond the log's end, or the generation of an earlier log of this name. No transaction of this
-    package leaves any. They are left if somebody deletes the row of a log without its lines, or restores one table.
+    package leaves such rows. They are left if somebody deletes the row of a log without its lines, or restores one
+    table alone.
     """
     layout = layout_of(connection)
     conditions = [f"record.seq >= log.head {layout.same_generation}"]
@@ -254,7 +255,10 @@ def count_leftover(connection: Connection, schema: str, name: str) -> int:
 
 
 def rename(connection: Connection, schema: str, made: LogKey, name: str, key: LogKey) -> None:
-    """Give a log's row another name and key. No rows may refer to it, and no other row may have the name."""
+    """Give a log's row another name and key.
+
+    No row of another table may refer to the row, and the name must be free.
+    """
     values = {"made": made.log_id, "name": name, **key._asdict()}
     if not layout_of(connection).has_derived_ids:
         statement = f"update {schema}.log set name = %(name)s, generation = %(generation)s where log_id = %(made)s"
@@ -282,7 +286,9 @@ def insert(connection: Connection, schema: str, key: LogKey, start: int, rows: S
 def append(
     connection: Connection, schema: str, known: Head, rows: Sequence[Row], *, durable: bool, touches: bool = False
 ) -> Head | None:
-    """Append lines if the log still is as the caller knows it, and return its row after that; None if it is not.
+    """Append lines if the log is unchanged since the caller read its row (`known`), and return the new row.
+
+    None if it has changed.
 
     Args:
         connection: the connection; in autocommit mode the statement is its own transaction.
@@ -384,7 +390,7 @@ def read_chosen(connection: Connection, schema: str, key: LogKey, numbers: Seque
 def find_bytes(
     connection: Connection, schema: str, key: LogKey, numbers: Sequence[int], needle: bytes, *, ignores_case: bool
 ) -> set[int]:
-    """Search the lines with these numbers for bytes, and return the numbers of lines that may contain them.
+    """Search the lines with these numbers for bytes, and return the numbers of lines that may contain these bytes.
 
     In a line with the mark `MARK`, all characters beyond ASCII are written as escapes. So if the searched bytes are not
     ASCII, each such line is returned.
@@ -403,8 +409,8 @@ def find_bytes(
 def compared(needle: str, *, ignores_case: bool) -> tuple[str, str]:
     """Return SQL expressions for the searched bytes and for a line, in a form that can be compared.
 
-    With `ignores_case` both are written with escapes, in ASCII and in lower case. So every line with the bytes is
-    found, and sometimes a line without them.
+    With `ignores_case`, both are written in ASCII (with escapes) and in lower case. So every line with the bytes is
+    found, and sometimes a line without the bytes.
     """
     if not ignores_case:
         return needle, "line"

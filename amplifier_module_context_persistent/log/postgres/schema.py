@@ -100,7 +100,9 @@ _RIGHTS = {READ: _READ, APPEND: _APPEND, PURGE: _PURGE}
 
 
 def rights(kind: str, schema: str, role: str, *, without: Collection[Step] = (), has_parts: bool = False) -> str:
-    """Return the statements that let a role run sessions, purge, or read and back up. They change no table.
+    """Return the SQL statements that grant a role the rights to run sessions, to purge, or to read and back up.
+
+    The statements change no table.
 
     Args:
         kind: `READ`, `APPEND` (no DELETE, no UPDATE of records, no renaming), or `PURGE`.
@@ -153,7 +155,7 @@ def create_schema(connection: psycopg.Connection[Any], schema: str, *, has_parts
 def migrate_tables(
     connection: psycopg.Connection[Any], schema: str, *, tell: Callable[[str], None] = lambda _: None
 ) -> list[Step]:
-    """Do the missing steps of existing tables, and return these steps. Errors as for `migrate`."""
+    """Do the migration steps that existing tables lack, and return these steps. Errors are those of `migrate`."""
     before = schema_version(connection, check_schema_name(schema)) or SCHEMA_VERSION
     layout = LAYOUTS[version_after(before)]
     done = migrate(connection, schema, layout, tell=tell)

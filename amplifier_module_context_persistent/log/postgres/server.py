@@ -42,7 +42,7 @@ logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 MOST_CONNECTIONS = 8
-"""The largest number of connections for each location, in one process."""
+"""The largest number of connections of one process to one location."""
 
 FIRST_SHARE = 1 / 3
 """The share of an operation's time for its first attempt, so that a dead connection is given up early."""
@@ -64,7 +64,7 @@ _DEFAULTS: dict[str, str | int] = {
     "keepalives_interval": 10,
     "keepalives_count": 3,
 }
-"""The values of libpq's parameters that are used if the location does not give them."""
+"""The values of libpq's parameters for a location that does not give these parameters."""
 
 _REFUSED_FOR_GOOD = (
     "authentication failed",
@@ -74,7 +74,8 @@ _REFUSED_FOR_GOOD = (
     "not permitted",
     "no password supplied",
 )
-"""Parts of error messages after which another attempt to connect is useless; libpq gives no SQLSTATE for them."""
+"""Parts of error messages after which another attempt to connect is useless; libpq gives no SQLSTATE for such errors.
+"""
 
 _OWN_SEARCH_PATH = b"""
     select case when pg_catalog.pg_backend_pid() operator(pg_catalog.=) %s
@@ -89,9 +90,10 @@ TIMELINE = """
 """
 """SQL: what `timeline_of` returns."""
 _PREPARED_STATEMENTS_LOST = ("26000", "42P05")
-"""SQLSTATE: a prepared statement does not exist, or another client of the pooler has one with its name."""
+"""The SQLSTATEs for a prepared statement that does not exist, or that another client of the pooler has under the same
+name."""
 READ_ONLY = "25006"
-"""SQLSTATE of a server that takes no writes, since it is a replica or was made read-only."""
+"""The SQLSTATE of a server that accepts no writes, because it is a replica or was made read-only."""
 NO_RIGHTS = "42501"
 """SQLSTATE: the role lacks a right."""
 _CONNECTION_CLASSES = ("08", "57P")  # SQLSTATE: connection exceptions, a server that shuts down
@@ -115,7 +117,7 @@ class ServerError(Exception):
 def is_refusal(error: Exception) -> bool:
     """Return whether an error of the driver means that the server refused a statement and rolled it back.
 
-    A fatal error does not: the server may have committed before it ended the connection.
+    For a fatal error this is False, because the server may have committed before it ended the connection.
     """
     state = getattr(error, "sqlstate", None)
     if not state or state.startswith(_CONNECTION_CLASSES):
@@ -134,7 +136,7 @@ def _import_psycopg() -> Any:
 
 @dataclass(slots=True)
 class Server:
-    """The connections of this process to one location, and their users."""
+    """The connections of this process to one location, and the number of their users."""
 
     location: Location
     users: int = 0
@@ -152,7 +154,7 @@ class Server:
 
     @property
     def marks(self) -> OpenMarks:
-        """The marks of logs that this process has open; they use a separate connection."""
+        """The marks of logs that this process has open. They use a separate connection."""
         with self._guard:
             self._marks = self._marks or OpenMarks(self._connect)
             return self._marks
@@ -164,7 +166,7 @@ class Server:
 
     @contextmanager
     def connected(self, deadline: float, *, answer_s: float = 0.0) -> Iterator[psycopg.Connection[Any]]:
-        """Give this thread a connection until the block ends. A nested call gives the same connection.
+        """Give this thread a connection while a block lasts. A nested block gets the same connection.
 
         A transaction that the block leaves open is rolled back.
 
@@ -237,7 +239,10 @@ class Server:
 
     @contextmanager
     def telling(self, connection: psycopg.Connection[Any]) -> Iterator[None]:
-        """Turn an error of a connection in the block into a `ServerError`; if the outcome is unknown, close it."""
+        """Convert an error of a connection in a block to a `ServerError`.
+
+        If the outcome is unknown, close the connection.
+        """
         try:
             yield
         except TimeoutError as error:
@@ -271,7 +276,7 @@ class Server:
         return self._connect(deadline)
 
     def _is_alive(self, connection: Any, deadline: float) -> bool:
-        """Return whether a connection still answers. It is tested only if it was unused for `_IDLE_S`."""
+        """Return whether a connection still answers. A connection is tested only if it was unused for `_IDLE_S`."""
         now = time.monotonic()
         if now - connection.used_s < _IDLE_S:
             return True
@@ -416,7 +421,7 @@ def read_steps(connection: psycopg.Connection[Any], schema: str) -> frozenset[st
 
 
 def timeline_of(connection: psycopg.Connection[Any]) -> str:
-    """Read the cluster's id and the timeline of a server, as text. A failover changes it. "" on a replica.
+    """Return the cluster's id and the timeline of a server, as text; "" for a replica. A failover changes the timeline.
 
     Raises:
         psycopg.Error: the server has no timeline.
@@ -429,7 +434,7 @@ def read_conninfo(location: Location) -> dict[str, Any]:
     """Return the parameters of a location, as libpq reads them.
 
     Raises:
-        LogUnreadableError: libpq cannot read them. The text omits libpq's message, which may quote a password.
+        LogUnreadableError: libpq cannot read the location. The text omits libpq's message, which may quote a password.
     """
     psycopg = _import_psycopg()
     with contextlib.suppress(psycopg.ProgrammingError):
@@ -457,7 +462,10 @@ if hasattr(os, "register_at_fork"):
 
 
 def take_server(location: Location) -> Server:
-    """Return this process's `Server` for a location, and count one more user. The caller must call `give_back`."""
+    """Return this process's `Server` for a location, and count one more user.
+
+    The caller must call `give_back` at the end.
+    """
     # a fork shares its parent's sockets and must not use them
     key = os.getpid(), location.conninfo, location.schema, location.prepares
     of_all_logs = replace(location, name="", shown=split_location(location.shown)[0])
@@ -468,7 +476,7 @@ def take_server(location: Location) -> Server:
 
 
 def give_back(server: Server) -> None:
-    """Count one user of a server less, and close its connections if it has no other user."""
+    """Count one user of a server less. If the server has no other user, close its connections."""
     with _SERVERS_GUARD:
         server.users -= 1
         idle = server.users <= 0
@@ -478,7 +486,7 @@ def give_back(server: Server) -> None:
 
 @contextmanager
 def using(location: Location) -> Iterator[Server]:
-    """Give this process's `Server` for a location until the block ends."""
+    """Give this process's `Server` for a location to a block."""
     server = take_server(location)
     try:
         yield server
@@ -487,5 +495,5 @@ def using(location: Location) -> Iterator[Server]:
 
 
 def first_line(error: Exception) -> str:
-    """Return the first line of an error's message; if it is empty, the name of the error's class."""
+    """Return the first line of an error's message; for an empty message, the name of the error's class."""
     return (str(error).strip().splitlines() or [type(error).__name__])[0]

@@ -63,7 +63,7 @@ class StoredLines:
         """Whether a known frame was missing at the last reading."""
 
     def follow(self, head: Head) -> None:
-        """Set the log and its number of archived lines, as the log's row names them."""
+        """Note the log's key and its number of archived lines, as the log's row (`head`) gives these."""
         if self._of != (head.key, head.archived):
             self._of = head.key, head.archived
             self.forget()
@@ -131,7 +131,7 @@ class StoredLines:
         return found
 
     def _in_rows(self, numbers: Sequence[int]) -> list[int]:
-        """Return the numbers of those lines that are not archived."""
+        """Return the numbers of the lines that are not archived, among the given ones."""
         return [number for number in numbers if number >= self.archived]
 
     def columns(self, connection: Connection, start: int, stop: int) -> list[Columns]:
@@ -152,7 +152,7 @@ class StoredLines:
     def content_of(self, connection: Connection, number: int) -> list[bytes]:
         """Return all lines of the frame with this number.
 
-        If the frame is damaged, return lines that explain the damage, and note the damage in `self.damaged`.
+        If the frame is damaged, return lines that describe the damage, and note the damage in `self.damaged`.
         """
         return self._lines_of(connection, number)
 
@@ -199,7 +199,7 @@ class StoredLines:
         return frames_up_to_line - 1 if frames_up_to_line > 0 else None
 
     def _from_frames(self, connection: Connection, numbers: Sequence[int]) -> Iterator[tuple[int, bytes]]:
-        """Yield the number and the content of each of these lines that is in a frame."""
+        """Yield the number and the content of each wanted line that is in a frame, and thus archived."""
         by_frame: dict[int, list[int]] = {}
         for line in sorted({number for number in numbers if number < self.archived}):
             frame_number = self._number_of(connection, line)
@@ -270,7 +270,7 @@ class StoredLines:
 
 
 def _may_contain(line: bytes, needle: bytes, *, ignores_case: bool) -> bool:
-    """Return whether a line contains the bytes, or may contain them as escapes (`MARK`)."""
+    """Return whether a line contains the bytes, or may contain the bytes as escapes (`MARK`)."""
     if not needle.isascii() and MARK in line:
         return True
     return needle in (line.lower() if ignores_case else line)
