@@ -5,7 +5,8 @@ skippable frames. The file begins with an empty frame, so that every version of 
 file and refuses to read it as a log or to append to it. It ends with LF, so that its end is not taken for a torn line.
 
 Each frame is described twice: right before it, and in the index. So a damaged index loses nothing, and a damaged frame
-only its own content. The module itself does no I/O. zstd is imported at its first use, since few sessions need it.
+only its own content. The file is recognised by its beginning or by its end. The module itself does no I/O. zstd is
+imported at its first use, since few sessions need it.
 """
 
 from __future__ import annotations
@@ -129,18 +130,29 @@ def zstd() -> ModuleType:
     return found
 
 
-def is_archive(first: bytes, path: str) -> bool:
-    """Return whether a file that begins with these bytes is an archived log.
+def is_archive(read: ReadAt, file_bytes: int, path: str) -> bool:
+    """Return whether a file is an archived log. It is one too if its beginning is damaged and its end is not.
+
+    Args:
+        read: reads bytes of the file.
+        file_bytes: the length of the file.
+        path: the path of the file, for errors.
 
     Raises:
         LogUnreadableError: it is an archive of a later version.
+        OSError: the system refuses.
     """
-    if not first.startswith(_BEFORE_VERSION):
+    first = read(len(HEAD), 0)
+    if first == HEAD:
+        return True
+    if first.startswith(b"{") or file_bytes < len(HEAD):
         return False
-    if not first.startswith(HEAD):
+    if _end_of(read, file_bytes) is not None:
+        return True
+    if first.startswith(_BEFORE_VERSION):
         reason = "a later version of this package archived the log; use that one"
         raise LogUnreadableError(errno.EINVAL, reason, path)
-    return True
+    return False
 
 
 def sealed(description: dict[str, Any]) -> bytes:
@@ -279,15 +291,24 @@ def read_index(read: ReadAt, file_bytes: int, path: str) -> ArchiveIndex:
     except (ValueError, KeyError, TypeError) as error:
         frames = list(_walked(read, file_bytes))
         if not frames:
-            reason = f"the log is archived, and neither its index nor a frame can be read ({error})"
+            reason = (
+                f"the log is archived, and neither its index nor a frame can be read ({error}); put a backup in its "
+                "place, or remove the file"
+            )
             raise LogUnreadableError(errno.EIO, reason, path) from error
         return ArchiveIndex(frames, frames[-1].end, damage=f"the index cannot be read ({error})")
 
 
-def _index_at_end(read: ReadAt, file_bytes: int) -> ArchiveIndex:
+def _end_of(read: ReadAt, file_bytes: int) -> re.Match[bytes] | None:
+    """Return the last line of an archive, matched by `_END`; None if the file ends in another way."""
     end = read(min(_MOST_END_BYTES, file_bytes), max(0, file_bytes - _MOST_END_BYTES))
     found = _END.search(end)
-    if found is None or not is_sealed(found[0]):
+    return found if found is not None and is_sealed(found[0]) else None
+
+
+def _index_at_end(read: ReadAt, file_bytes: int) -> ArchiveIndex:
+    found = _end_of(read, file_bytes)
+    if found is None:
         raise ValueError("its last line is not the end of an archive")
     index_offset = int(found[1])
     index_bytes = int(found[2])

@@ -250,7 +250,7 @@ def _check_written(path: str, file_bytes: int, sha256: str) -> None:
         digest = hashlib.sha256()
         for content in archive.contents():
             digest.update(content)
-        if archive.index_damage or archive.damaged or digest.hexdigest() != sha256:
+        if archive.index_damage or archive.damaged or archive.put_right or digest.hexdigest() != sha256:
             raise OSError(errno.EIO, "the archive does not give the log back; it was removed")
 
 
@@ -266,7 +266,7 @@ def _check_sound(archive: ArchivedBytes, sha256: str) -> None:
     """
     if archive.damaged:
         finding = f"the archive is damaged: {archive.first_damage()}"
-        raise ArchiveError(f"{finding}; put a backup in its place, or import what can be read of it as a new session")
+        raise ArchiveError(f"{finding}; put a backup in its place, or go on with a fork of what can be read")
     if archive.sha256 and archive.sha256 != sha256:
         raise ArchiveError("the archive does not hold the log that was archived; put a backup in its place")
 

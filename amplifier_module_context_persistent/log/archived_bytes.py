@@ -1,7 +1,8 @@
 """Read an archived log at any offset, for `FileHandle`.
 
-The last read frames are kept, because adjacent lines are read one after the other. In place of a damaged frame there is
-an unreadable line of the same length as its part of the log; the damage is logged once, with its place.
+The last read frames are kept, because adjacent lines are read one after the other. A damaged frame is read as far as
+possible (`mend_frame`). In place of the rest there is an unreadable line of the same length as that part of the log.
+The damage is logged once, with its place.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from .archive_format import (
     skippable_head,
     stand_in,
 )
+from .mend_frame import beginning_of, with_bit_put_right
 
 logger = logging.getLogger(__name__)
 
@@ -55,6 +57,10 @@ class ArchivedBytes:
         """The frames, the length of the log, and its SHA-256 (empty if the index is damaged)."""
         self.damaged: dict[int, str] = {}
         """The damage of frames that could not be read so far, by their numbers."""
+        self.put_right = set[int]()
+        """The numbers of the frames read so far in which one flipped bit was put right."""
+        self._lost = dict[int, Frame]()
+        """The parts of damaged frames that cannot be read, by their numbers."""
         self.index_damage = index.damage
         """The damage of the index; "" if it is sound."""
         self._starts = [frame.offset for frame in self.frames]
@@ -100,6 +106,14 @@ class ArchivedBytes:
                 found.append(number)
         return found
 
+    def is_head_damaged(self) -> bool:
+        """Return whether the beginning of the file was changed, so that other programs do not know it.
+
+        Raises:
+            OSError: the system refuses.
+        """
+        return self._whole(len(HEAD), 0) != HEAD
+
     def is_index_head_damaged(self) -> bool:
         """Return whether the head of the index's frame was changed. This package does not need it, but `zstd` does.
 
@@ -111,12 +125,21 @@ class ArchivedBytes:
             end = self.frames[-1].at + self.frames[-1].packed_bytes
         return self._whole(HEAD_BYTES, end) != skippable_head(self.file_bytes - end - HEAD_BYTES)
 
+    def lost_part(self, number: int) -> Frame:
+        """Return the part of a damaged frame that cannot be read; the whole frame if all of it was lost."""
+        return self._lost.get(number, self.frames[number])
+
     def place_of(self, number: int) -> str:
-        """Describe the place of a frame and its lines of the log, for a person."""
+        """Describe the place of a frame, and its lines of the log that are lost if it is damaged, for a person."""
         frame = self.frames[number]
         end = frame.at + frame.packed_bytes
         where = f"frame {number + 1:,} of {len(self.frames):,}, bytes {frame.at:,} to {end:,} of the file"
-        return f"{where}, with lines {frame.line + 1:,} to {frame.line + frame.lines:,} of the log"
+        lost = self.lost_part(number)
+        return f"{where}, with lines {lost.line + 1:,} to {lost.line + lost.lines:,} of the log"
+
+    def is_all_lost(self) -> bool:
+        """Return whether no line can be read; all frames have to be read before."""
+        return bool(self.damaged) and all(self.lost_part(n).lines == frame.lines for n, frame in enumerate(self.frames))
 
     def first_damage(self) -> str:
         """Return the place of the first damaged frame found so far, and what is wrong there; "" if none was found."""
@@ -140,18 +163,32 @@ class ArchivedBytes:
     def _unpacked(self, number: int, frame: Frame) -> bytes:
         if frame.size == 0:
             return b""
+        packed = self._whole(frame.packed_bytes, frame.at)
         try:
-            return decompressed(frame, self._whole(frame.packed_bytes, frame.at))
+            return decompressed(frame, packed)
         except DependencyError as error:
             raise LogUnreadableError(0, str(error), self._path) from error
         except ValueError as error:
-            why = str(error)
+            return self._of_damaged(number, packed, str(error))
+
+    def _of_damaged(self, number: int, packed: bytes, why: str) -> bytes:
+        """Return what a damaged frame still gives, with an unreadable line in place of the rest."""
+        frame = self.frames[number]
+        if number not in self.damaged:
+            content = with_bit_put_right(frame, packed)
+            if content is not None:
+                if number not in self.put_right:
+                    logger.warning("%s: a flipped bit of frame %d of the archive is put right", self._path, number + 1)
+                self.put_right.add(number)
+                return content
+        begun, lost = beginning_of(frame, packed)
         if number not in self.damaged:
             self.damaged[number] = why
+            self._lost[number] = lost
             logger.error("%s: the archive is damaged: %s: %s", self._path, self.place_of(number), why)
         end = frame.at + frame.packed_bytes
         explanation = b"(damaged frame %d of the archive: bytes %d to %d of the file)" % (number + 1, frame.at, end)
-        return stand_in(frame, explanation)
+        return begun + stand_in(lost, explanation)
 
     def _whole(self, size: int, offset: int) -> bytes:
         block = self._read(size, offset)
@@ -175,6 +212,6 @@ def archived_bytes(read: ReadAt, file_bytes: int, path: str) -> ArchivedBytes | 
         LogUnreadableError: the archive has a later version, or no part of it can be read.
         OSError: the system refuses.
     """
-    if file_bytes < len(HEAD) or not is_archive(read(len(HEAD), 0), path):
+    if not is_archive(read, file_bytes, path):
         return None
     return ArchivedBytes(read, file_bytes, path)

@@ -6,8 +6,8 @@ import errno
 import os
 
 from ..errors import ReplaceError
-from .archive_format import is_archive
 from .checksum import has_crc
+from .file_handle import is_open_archive
 from .not_a_log import FIRST_BYTES, begins_as_record, nearly_begins_as_record
 from .record_limits import MAX_RECORD_BYTES
 from .record_line import CONTROL_HEAD
@@ -51,9 +51,10 @@ def _what_of_a_session(path: str) -> str:
     records = 0
     has_own_record = False  # a control record, or a record with a checksum
     with open(path, "rb") as file:
-        first = file.read(FIRST_BYTES)
-        if is_archive(first, path):
+        if is_open_archive(file, path):
             return _LOG
+        file.seek(0)
+        first = file.read(FIRST_BYTES)
         has_its_head = begins_as_record(first) or nearly_begins_as_record(first)
         file.seek(0)
         while line := file.readline(MAX_RECORD_BYTES):

@@ -11,10 +11,10 @@ import logging
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, BinaryIO, cast
 
 from ..errors import LogUnreadableError
-from .archive_format import HEAD, is_archive
+from .archive_format import is_archive
 from .archived_bytes import ArchivedBytes, archived_bytes
 from .filesystem import FileSystem, Opened, open_file, open_regular, unreadable
 from .thread_pool import WAITING
@@ -231,13 +231,31 @@ def with_size(status: os.stat_result, size: int) -> os.stat_result:
 
 
 def is_archived(path: str | os.PathLike[str]) -> bool:
-    """Return whether a file is an archived log, judged by its first bytes.
+    """Return whether a file is an archived log, judged by its beginning and its end.
 
     Raises:
         OSError: the file cannot be read.
     """
     with open_regular(path) as file:
-        return is_archive(file.read(len(HEAD)), os.fspath(path))
+        return is_open_archive(file, path)
+
+
+def is_open_archive(file: BinaryIO, path: str | os.PathLike[str]) -> bool:
+    """Return whether an open file is an archived log; its position changes.
+
+    Args:
+        file: the file.
+        path: its path, for errors.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
+
+    def read(size: int, offset: int) -> bytes:
+        file.seek(offset)
+        return file.read(size)
+
+    return is_archive(read, os.fstat(file.fileno()).st_size, os.fspath(path))
 
 
 def size_of_log(path: str | os.PathLike[str]) -> int:
@@ -261,8 +279,8 @@ def first_line(path: str | os.PathLike[str], most_bytes: int) -> bytes:
     """
     with open_regular(path) as file:
         line = file.readline(most_bytes)
-    if not is_archive(line, os.fspath(path)):
-        return line
+        if not is_open_archive(file, path):
+            return line
     return beginning(path, most_bytes).partition(b"\n")[0]
 
 
@@ -273,9 +291,9 @@ def beginning(path: str | os.PathLike[str], size: int) -> bytes:
         OSError: the file cannot be read.
     """
     with open_regular(path) as file:
-        first = file.read(max(size, len(HEAD)))
-    if not is_archive(first, os.fspath(path)):
-        return first[:size]
+        first = file.read(size)
+        if not is_open_archive(file, path):
+            return first
     log = FileHandle(os.fspath(path))
     try:
         return log.read(0, size) if log.open(create=False) else b""

@@ -61,7 +61,7 @@ def _may_be_strange(reader: ReadableLog) -> bool:
 def _not_a_log(reader: ReadableLog) -> LogUnreadableError:
     archive = reader.file.archive if isinstance(reader, LogReader) else None
     if archive is not None and archive.damaged:
-        why = f"the archive is damaged: {archive.first_damage()}; put a backup in its place"
+        why = f"the archive is damaged: {archive.first_damage()}; put a backup in its place, or delete the session"
         return DamagedArchiveError(errno.EIO, why, reader.describe().location)
     first = _first_bytes(reader)
     why = "no line of it is a record; context-persistent import knows other formats"

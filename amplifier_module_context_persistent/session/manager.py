@@ -119,8 +119,12 @@ class PersistentContextManager:
         return f"<{type(self).__name__} {where}: {state}>"
 
     async def __aenter__(self) -> Self:
-        """Open the log now: an unreadable log raises here, and not at the first use."""
-        await self._store.open()
+        """Open the log now: an unreadable log raises here, and not at the first use, and is closed again."""
+        try:
+            await self._store.open()
+        except BaseException:
+            await self.close()
+            raise
         return self
 
     async def __aexit__(

@@ -2,6 +2,7 @@
 
 Rules:
 - A log is deleted only if it is unchanged since the caller looked at it. If a record was added, it stays.
+- An archive of which no record can be read is deleted too; any other file that is not a log stays.
 - The log is deleted last, after all files that were made from it, while its lock is held. So a crash leaves a whole
   log, and the deletion can be repeated.
 """
@@ -12,9 +13,10 @@ import errno
 import os
 import re
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 
 from ..catalogue.catalogue_file import CatalogueError, remove_catalogue
-from ..errors import DeleteError, LogFailedError
+from ..errors import DamagedArchiveError, DeleteError, LogFailedError
 from ..log.append_lock import AppendLock
 from ..log.database_location import stored_name
 from ..log.filesystem import FileSystem
@@ -85,7 +87,8 @@ def delete_log(
         return [path]
     reader = LogReader(path, files=files, writable=True)
     try:
-        read_log(reader)
+        with suppress(DamagedArchiveError):
+            read_log(reader)
         with AppendLock(reader, timeout_s=lock_timeout_s):
             if reader.size != size_bytes:
                 raise DeleteError(_CHANGED)

@@ -17,6 +17,7 @@ from amplifier_module_context_persistent.log.file_handle import FileHandle
 from amplifier_module_context_persistent.log.file_log import FileLog
 from amplifier_module_context_persistent.log.reader import LogReader
 from amplifier_module_context_persistent.log.record_line import encode_control
+from amplifier_module_context_persistent.toolbox.maintenance.verify import verify_log
 from tests.support.archives import content_of_log, is_archived, small_frames, write_numbered
 from tests.support.fakefs import FakeFiles, choosers
 from tests.support.logs import append, assert_sound, body, giving, numbers, sealed, stored_numbers
@@ -262,7 +263,7 @@ def frames_of(path: str) -> list[tuple[int, int, int, int]]:
 
 
 def test_a_damaged_frame_costs_that_frame(path: str, caplog: pytest.LogCaptureFixture) -> None:
-    """A flipped bit anywhere in it; it is told with its place, and the chain goes on behind it."""
+    """Two flipped bits anywhere in it; it is told with its place, and the chain goes on behind it."""
     write_numbered(path, 40)
     with small_frames():
         archive_log(path)
@@ -270,7 +271,7 @@ def test_a_damaged_frame_costs_that_frame(path: str, caplog: pytest.LogCaptureFi
     assert len(frames) > 5
     for number, (at, size, first, stop) in enumerate(frames):
         spoiled = bytearray(packed)
-        spoiled[at + size // 2] ^= 4
+        spoiled[at + size // 2] ^= 5
         Path(path).write_bytes(spoiled)
         caplog.clear()
         with closing(LogReader(path)) as reader:
@@ -286,6 +287,64 @@ def test_a_damaged_frame_costs_that_frame(path: str, caplog: pytest.LogCaptureFi
         with closing(FileLog(path)) as log, pytest.raises(AppendError, match="could not be brought back"):
             log.append([giving(body(99))])
         assert Path(path).read_bytes() == spoiled
+
+
+@pytest.mark.parametrize("place", ["head", "version", "description", "frame", "index", "end"])
+def test_one_flipped_bit_costs_nothing(path: str, place: str) -> None:
+    """Wherever it is: the log reads the same, can be brought back, and a check names the damage."""
+    content = write_numbered(path, 40)
+    with small_frames():
+        archive_log(path)
+    packed, frames = Path(path).read_bytes(), frames_of(path)
+    at, size, _, _ = frames[2]
+    places = {
+        "head": range(0, len(HEAD) - 2, 5),
+        "version": range(len(HEAD) - 2, len(HEAD)),
+        "description": range(at - 60, at, 7),
+        "frame": range(at, at + size, max(1, size // 8)),
+        "index": range(len(packed) - 200, len(packed) - 100, 11),
+        "end": range(len(packed) - 60, len(packed), 7),
+    }
+    for number, spoiled_at in enumerate(places[place]):
+        spoiled = bytearray(packed)
+        spoiled[spoiled_at] ^= 1 << number % 8
+        Path(path).write_bytes(spoiled)
+        assert content_of_log(path) == content, spoiled_at
+        assert not verify_log(path).is_sound, spoiled_at
+        bring_back(path)
+        assert Path(path).read_bytes() == content
+
+
+def test_an_archive_without_its_beginning_is_read(path: str) -> None:
+    """The first sector of the file is zeros: its end tells what it is, and only the first frame is lost."""
+    write_numbered(path, 40)
+    with small_frames():
+        archive_log(path)
+    packed, frames = Path(path).read_bytes(), frames_of(path)
+    Path(path).write_bytes(bytes(300) + packed[300:])
+    with closing(LogReader(path)) as reader:
+        reader.follow()
+        assert len(reader.index) == 40 - (frames[0][3] - 1)
+
+
+def test_a_damaged_frame_is_read_up_to_its_damage(path: str) -> None:
+    """Of a session of one frame the lines before the damage are left; the place names only lines that are lost."""
+    write_numbered(path, 3_000)
+    archive_log(path)
+    assert len(frames_of(path)) == 1
+    packed = bytearray(Path(path).read_bytes())
+    middle = len(packed) // 2
+    packed[middle : middle + 512] = bytes(512)
+    Path(path).write_bytes(packed)
+    with closing(LogReader(path)) as reader:
+        reader.follow()
+        kept = len(reader.index)
+        assert 500 < kept < 2_500
+        assert reader.file.archive is not None
+        assert f"with lines {kept + 2:,} to 3,001 of the log" in reader.file.archive.first_damage()
+        assert [damage.line for damage in reader.index.damage] == list(range(kept + 2, 3_002))
+    frame_findings = [found for found in verify_log(path).damage if found.kind == "archive_frame"]
+    assert [found.line for found in frame_findings] == [kept + 2]
 
 
 @pytest.mark.parametrize("lost", [1, 40, 300])

@@ -46,7 +46,8 @@ def delete(
     The command first lists the files to delete and those that stay. Forks and branches are sessions of their own and
     stay. The host's files beside the log stay too, and are named: Amplifier lists the session until they are deleted
     (--host-files). Files that an import or a fork wrote for the host are deleted with the log. A session is not deleted
-    if it is open or if its log cannot be read. If a deletion was interrupted, a second one finishes it.
+    if it is open or if its log cannot be read; a damaged archive may be deleted. If a deletion was interrupted, a
+    second one finishes it.
     """
     places, paths = _named_by(sessions or (_picked_session(),))
     has_home = storage() or places or any(Path(path).name == LOG_NAME for path in paths)

@@ -229,7 +229,9 @@ def _delete_one(deletion: Deletion, *, host_files: bool) -> list[str]:
     except DeleteError:  # the session is unchanged
         lift(noted, path)
         raise
-    if deletion.not_noted:
+    if deletion.no_record:
+        deletion.not_noted = "its archive was damaged, and no name of its messages could be read"
+    elif deletion.not_noted:
         with suppress(OSError):  # on a full disk, the deletion has made room for the note
             note_erasure(erasure, path)
             deletion.not_noted = ""

@@ -14,7 +14,7 @@ from __future__ import annotations
 import os
 import re
 
-from ...log.archive_format import HEAD, is_archive
+from ...log.archive_format import HEAD
 from ...log.atomic_file import PART_MARK
 from ...log.checksum import CRC_TAIL_BYTES, has_crc, seal
 from ...log.file_trust import is_own
@@ -84,7 +84,7 @@ def _begins_with_header(path: str) -> bool:
     try:
         with open(path, "rb", opener=lambda name, _: os.open(name, (_FLAGS & ~os.O_RDWR) | os.O_RDONLY)) as file:
             line = file.readline(_MOST_HEADER_BYTES)
-            if line.startswith(HEAD[: len(line)]) and is_archive(line + file.read(len(HEAD)), path):
+            if line.startswith(HEAD[: len(line)]) and (line + file.read(len(HEAD))).startswith(HEAD):
                 return True
     except OSError:
         return False

@@ -49,6 +49,7 @@ ADVICE = {
     "saved_tail": "what a crash left of an append that nobody was told was stored; purge --torn removes it",
     "purging": "a purge was interrupted and the log is whole; if none is running, delete this file",
     "archive_frame": "all other lines are read; put a backup in its place, or go on with a fork of what can be read",
+    "archive_bit": "nothing is lost: it is put right at each reading; archive --undo, then archive it again",
     "archive_index": "nothing is lost: frames are read without it; archive --undo, then archive it again",
     "columns": "somebody changed the table: copy the log to a file, and that file to another name or database",
     "leftover": "nothing of this log is lost; whatever left them, each purge of the session, and delete, removes them",
@@ -183,7 +184,7 @@ def _add_file(report: Report, reader: LogReader) -> None:
 
 def _outside_frames(archive: ArchivedBytes, damage: Sequence[Finding]) -> list[Finding]:
     """Return the damage of an archived log, without the lines of damaged frames, because each frame is one finding."""
-    lost = [archive.frames[number] for number in archive.damaged]
+    lost = [archive.lost_part(number) for number in archive.damaged]
     return [found for found in damage if not any(_is_in(frame, found) for frame in lost)]
 
 
@@ -194,9 +195,16 @@ def _is_in(frame: Frame, found: Finding) -> bool:
 def _of_archive(archive: ArchivedBytes) -> Iterator[Finding]:
     """Yield the damaged frames of an archived log's file and the faults of its index."""
     for number, why in archive.damaged.items():
-        frame = archive.frames[number]
+        lost = archive.lost_part(number)
         detail = f"{archive.place_of(number)}: {why}"
-        yield Finding("archive_frame", detail, line=frame.line + 1, offset=frame.offset)
+        yield Finding("archive_frame", detail, line=lost.line + 1, offset=lost.offset)
+    for number in sorted(archive.put_right):
+        frame = archive.frames[number]
+        end = frame.at + frame.packed_bytes
+        detail = f"one bit of frame {number + 1:,} was flipped, bytes {frame.at:,} to {end:,} of the file"
+        yield Finding("archive_bit", detail)
+    if archive.is_head_damaged():
+        yield Finding("archive_index", "the beginning of the file was changed, so other programs do not know it")
     if archive.index_damage:
         yield Finding("archive_index", archive.index_damage)
         return

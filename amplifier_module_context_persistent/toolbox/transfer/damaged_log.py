@@ -7,12 +7,14 @@ where it is, and is named. Records that were never sealed (`unchained`), repeate
 from __future__ import annotations
 
 import shlex
+from contextlib import closing
 from pathlib import Path
 
-from ...errors import ContextPersistentError
+from ...errors import ContextPersistentError, DamagedArchiveError, NotALogError
 from ...log.contract import ReadableLog, damaged_frames
 from ...log.database_location import shown_location, stored_name
-from ...log.open_reader import file_reader
+from ...log.not_a_log import check_is_log
+from ...log.open_reader import file_reader, open_reader
 
 _HARMLESS = frozenset({"unchained", "repeated", "oversized"})
 _READ = "; it is read"
@@ -40,6 +42,25 @@ def damage_in(reader: ReadableLog) -> str:
             what = found.detail.partition(_READ)[0]
             return f"line {found.line:,}, byte {found.offset:,}: {what}"
     return ""
+
+
+def is_damaged_archive(path: str) -> bool:
+    """Return whether a log is an archive that is so damaged that no record of it can be read.
+
+    Raises:
+        LogUnreadableError: the file cannot be read.
+    """
+    if stored_name(path) is not None:
+        return False
+    with closing(open_reader(path)) as reader:
+        try:
+            reader.follow()
+            check_is_log(reader)
+        except DamagedArchiveError:
+            return True
+        except NotALogError:
+            return False
+    return False
 
 
 def check_sound(reader: ReadableLog) -> None:

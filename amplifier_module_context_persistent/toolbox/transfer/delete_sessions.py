@@ -14,12 +14,13 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from ...errors import NO_ROOM, DeleteError, LockTimeoutError
 from ...log.database_location import stored_name
+from ...log.file_handle import size_of_log
 from ...log.open_mark import keep_closed
 from ...messages.json_fields import present
 from ...paths import why_linked
@@ -29,6 +30,7 @@ from ...sessions.session_is_open import is_held
 from ...sessions.shared_checkpoint import shared_checkpoints
 from ..maintenance.leftovers import doubtful_parts, files_left
 from ..maintenance.note_beside_log import DELETING, WrittenFiles
+from .damaged_log import is_damaged_archive
 from .erased_session_names import header_at_start
 from .families import Families
 from .find_host_copies import backups, hosts_files
@@ -72,6 +74,8 @@ class Deletion:
     own id. Then no erasure of the session is noted."""
     is_second_import: bool = False
     """Whether another import of the same source stays. Then only the erasure of this log is noted."""
+    no_record: bool = False
+    """Whether the log is an archive that is so damaged that no record of it can be read."""
     not_noted: str = ""
     """The reason why the deletion could not be noted, so that an import may bring the session back; "" if it was noted.
     """
@@ -88,6 +92,7 @@ class Deletion:
             "host_files": self.host_files,
             **present(
                 finishes=self.finishes,
+                no_record=self.no_record,
                 shared_checkpoints=self.shared,
                 handed_over=self.handed_over,
                 linked=self.linked,
@@ -133,7 +138,10 @@ def plan_deletion(group: Sequence[Overview]) -> list[Deletion]:
     for deletion in planned:
         path = _place_of(deletion)
         try:
-            if deletion.seen.error:
+            if deletion.seen.error and is_damaged_archive(path):
+                deletion.seen = replace(deletion.seen, size_bytes=size_of_log(path), archived=True)
+                deletion.no_record = True
+            if deletion.seen.error and not deletion.no_record:
                 deletion.refused = f"it cannot be read: {deletion.seen.error}"
             else:
                 _find_files(deletion, path)

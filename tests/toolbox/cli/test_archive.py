@@ -280,7 +280,7 @@ def test_a_damaged_frame_is_told_with_its_place() -> None:
     with small_frames(20_000, 5_000):
         archive_log(str(path))
     packed = bytearray(path.read_bytes())
-    packed[len(packed) // 2] ^= 1
+    packed[len(packed) // 2] ^= 255
     path.write_bytes(packed)
     told = json.loads(run("verify", "one", "--json", code=1).stdout)["logs"][0]
     found = [one for one in told["damage"] if one["kind"] == "archive_frame"]
@@ -308,7 +308,7 @@ def test_an_archive_without_a_sound_frame_is_damaged_and_no_stranger(frames: int
     assert handle.archive is not None
     assert len(handle.archive.frames) == frames
     for frame in handle.archive.frames:
-        packed[frame.at + frame.packed_bytes // 2] ^= 4
+        packed[frame.at + 12] ^= 255
     handle.close()
     path.write_bytes(packed)
     place = f"the archive is damaged: frame 1 of {frames}, bytes"
@@ -322,7 +322,7 @@ def test_an_archive_without_a_sound_frame_is_damaged_and_no_stranger(frames: int
         ("copy", "one", "copy.jsonl"),
         ("export", "one"),
         ("fork", "one"),
-        ("delete", "one", "--yes"),
+        ("import", str(path)),
     ]
     for words in [*ways, ("purge", "one", "--redact", KEY, "--yes")]:
         result = run(*words, code=None)
@@ -332,6 +332,9 @@ def test_an_archive_without_a_sound_frame_is_damaged_and_no_stranger(frames: int
     with pytest.raises(DamagedArchiveError, match=place):
         asyncio.run(_opened(path))
     assert path.read_bytes() == packed
+    deleted = run("delete", "one", "--yes", code=1)
+    shows(deleted.output, "NOT NOTED", "its archive was damaged")
+    assert not path.exists()
 
 
 async def _opened(path: Path) -> None:

@@ -24,6 +24,7 @@ from secrets import token_hex
 from typing import Any, BinaryIO, NamedTuple
 
 from ....errors import ContextPersistentError, LogUnreadableError
+from ....log.archived_bytes import archived_bytes
 from ....log.filesystem import FileSystem, open_file
 from ..plain_copies import PrivateDirectory
 from ..sealing import HEAD_BYTES, SealError, identities_in, is_sealed, unseal
@@ -149,13 +150,22 @@ class Source:
         """
         if is_sealed(self._files.read(self._fd, HEAD_BYTES, 0)):
             self._continue_with(self._unseal(identity))
+        most_bytes = most_unpacked_bytes(self.size)
         unpack = _UNPACKERS.get(self._files.read(self._fd, 2, 0))
-        if unpack is not None:
-            most_bytes = most_unpacked_bytes(self.size)
+        archive = archived_bytes(self._read_at, self.size, self.path)
+        if archive is not None:  # an archived log, of which damaged parts are passed over
+            self._continue_with(self._spool_pieces(archive.contents(), most_bytes))
+            if archive.is_all_lost():
+                why = f"the archive is damaged: {archive.first_damage()}"
+                raise ImportRefusedError(f"{why}; no line of it can be read; put a backup in its place")
+        elif unpack is not None:
             self._continue_with(self._spool(unpack(self._reader()), most_bytes))
         self._codec = wide_codec(self._files.read(self._fd, FIRST_BYTES, 0))
         if self._codec:
             self._continue_with(self._spool(self._reader(), MOST_UNPACKED_BYTES, self._codec))
+
+    def _read_at(self, size: int, offset: int) -> bytes:
+        return self._files.read(self._fd, size, offset)
 
     def _continue_with(self, fd: int) -> None:
         """Close the open file, and use another file from now on."""
@@ -176,10 +186,12 @@ class Source:
         Raises:
             ImportRefusedError: the content has more than `most_bytes` bytes.
         """
+        pieces = _blocks_of(packed)
+        return self._spool_pieces(as_utf8(pieces, codec) if codec else pieces, most_bytes)
+
+    def _spool_pieces(self, pieces: Iterable[bytes], most_bytes: int) -> int:
+        """Copy pieces of bytes to a temporary file, as `_spool` does."""
         with self._new_plain_file() as plain:
-            pieces = _blocks_of(packed)
-            if codec:
-                pieces = as_utf8(pieces, codec)
             for piece in pieces:
                 plain.write(piece)
                 if plain.tell() > most_bytes:
