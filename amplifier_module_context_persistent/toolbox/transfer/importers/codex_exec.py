@@ -1,5 +1,7 @@
 """Read the output of `codex exec --json`: the events of a thread, one a line. A thread is Codex's word for a session.
 
+Events of earlier versions are converted first (`codex_exec_older.py`).
+
 `thread.started` names the thread; `item.completed` has texts, reasoning and calls, and `item.started` a running call;
 `turn.completed` has the usage of the thread so far. The person's prompt is not among the events.
 
@@ -15,9 +17,10 @@ from typing import Any
 from ....forms import mcp
 from ....forms.canonical import as_text, blocks_of, call, plain_content, text_block, usage_of
 from .account import Account
+from .codex_exec_older import COUNTED, as_later, is_event, is_settings
 from .events import Event, KeptEntry, MessageRead, SessionStart
-from .fields import Message, assistant, mapping, metadata, result, text, thinking_block
-from .source_file import Source, SourceObject, objects_of, one_session
+from .fields import Message, assistant, mapping, metadata, named, result, text, thinking_block, user
+from .source_file import Sample, Source, SourceObject, objects_of, one_session
 
 _EVENTS = frozenset({"thread.started", "turn.started", "turn.completed", "turn.failed"})
 _BETWEEN_TURNS = _EVENTS - {"thread.started"}
@@ -40,7 +43,9 @@ class _Thread:
     """The state of reading one thread."""
 
     account: Account
+    facts: dict[str, Any] = field(default_factory=dict)
     thread_id: str = ""
+    model: str = ""
     turn: int = 0
     events: list[Event] = field(default_factory=list)
     reasoning: list[Message] = field(default_factory=list)
@@ -51,8 +56,14 @@ class _Thread:
     """The token counts of the thread up to the end of the last turn."""
 
 
-def is_entry(entry: dict[str, Any]) -> bool:
-    """Return whether an object is an event of this format."""
+def score(sample: Sample) -> int:
+    """Return how well a file fits this format: the number of its first lines that are events of either version."""
+    older = sum(map(is_event, sample.entries))
+    of_older = sum("prompt" in entry or is_settings(entry) for entry in sample.entries) if older else 0
+    return sum(map(_is_entry, sample.entries)) + older + of_older
+
+
+def _is_entry(entry: dict[str, Any]) -> bool:
     kind = text(entry.get("type"))
     return kind in _EVENTS or (kind in _ITEMS and isinstance(entry.get("item"), dict))
 
@@ -64,9 +75,10 @@ def read(source: Source, account: Account) -> Iterator[Event]:
         TwoSessionsError: the file holds two threads.
     """
     thread = _Thread(account)
-    start = SessionStart("session")
+    start = SessionStart("session", facts=thread.facts)
     yield start
     for at in objects_of(source, account):
+        at = at._replace(value=as_later(at.value, at.number))
         _take(thread, at)
         start.source_id = thread.thread_id
         if text(at.value.get("type")) in _BETWEEN_TURNS:  # the usage is known, so its answers are final
@@ -81,20 +93,29 @@ def _take(thread: _Thread, at: SourceObject) -> None:
     if kind == "thread.started":
         thread.account.keep(kind)
         thread.thread_id = one_session(at.number, thread.thread_id, text(at.value.get("thread_id")))
+        thread.model = text(at.value.get("model")) or thread.model
     elif kind == "turn.started":
         thread.account.skip(kind)
         _end_turn(thread)
         thread.turn += 1
     elif kind == "item.completed" and item:
-        thread.running.pop(_id_of(thread, item), None)
-        _complete(thread, SourceObject(at.number, item))
+        begun = thread.running.pop(_id_of(thread, item), None)
+        _complete(thread, SourceObject(at.number, {**begun.value, **item} if begun else item))
     elif kind in _ITEMS:
         thread.account.skip(kind)
         if kind == "item.started" and text(item.get("type")) in _TOOLS:
             thread.running[_id_of(thread, item)] = SourceObject(at.number, item)
+    elif kind == COUNTED:
+        thread.account.keep(kind)
+        _bill(thread, at)
+    elif is_settings(at.value):
+        thread.account.keep("settings")
+        thread.model = text(at.value.get("model"))
+        thread.facts |= named(at.value, cwd="workdir", model="model")
     else:
         thread.account.keep(kind or "without a type")
-        _end_turn(thread)
+        if not is_event(at.value):
+            _end_turn(thread)
         if kind == "turn.completed":
             _bill(thread, at)
         thread.events.append(KeptEntry(at.value, at.number, kind))
@@ -109,7 +130,10 @@ def _complete(thread: _Thread, at: SourceObject) -> None:
     """Add a completed item."""
     number, item = at
     kind, own = text(item.get("type")), _id_of(thread, item)
-    if kind == "reasoning":
+    if kind == "user_message":
+        thread.account.map(kind)
+        thread.events.append(MessageRead(user(text(item.get("text")), metadata(own)), number))
+    elif kind == "reasoning":
         thread.account.map(kind)
         thread.reasoning.append(thinking_block(text(item.get("text"))))
     elif kind in ("agent_message", "plan"):
@@ -128,7 +152,7 @@ def _complete(thread: _Thread, at: SourceObject) -> None:
 
 
 def _answer(thread: _Thread, number: int, own: str, said: list[Message], calls: list[Message]) -> None:
-    facts = metadata(own, provider="openai")
+    facts = metadata(own, provider="openai", model=thread.model)
     message = assistant([*thread.reasoning, *said], calls, facts)
     thread.reasoning = []
     if message is not None:
@@ -164,7 +188,7 @@ def _output(item: dict[str, Any]) -> tuple[Any, bool]:
         return output, failed
     if kind == "collab_tool_call":
         return as_text(item.get("agents_states") or text(item.get("status"))), failed
-    return text(item.get("status")) or "completed", failed
+    return text(item.get("output")) or text(item.get("status")) or "completed", failed
 
 
 def _mcp_content(given: dict[str, Any]) -> Any:
@@ -186,10 +210,14 @@ def _end_turn(thread: _Thread) -> None:
 
 
 def _bill(thread: _Thread, at: SourceObject) -> None:
-    """Give the last answer of a turn the turn's usage: the thread's usage minus its usage at the turn before."""
-    given = mapping(at.value.get("usage"))
+    """Give the last answer the usage since the last report: the thread's usage minus its usage at that time."""
+    given = mapping(at.value.get("usage") or at.value.get("last"))
     counts = {key: given[key] for key in _USAGE if type(given.get(key)) is int}
     before = thread.billed
+    if "last" in at.value:
+        counts = {key: count + before.get(key, 0) for key, count in counts.items()}
+    if at.value.get("type") == COUNTED and counts == before:
+        return  # the program repeats a count when its limits change
     has_begun_again = any(counts.get(key, 0) < count for key, count in before.items())
     if has_begun_again:
         before = {}

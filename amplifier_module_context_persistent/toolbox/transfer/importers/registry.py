@@ -82,7 +82,7 @@ IMPORTERS = (
     ),
     Importer("claude-stream", "a stream of Claude Code", claude_stream.read, _lines(claude_stream.is_entry)),
     Importer("codex", "a Codex rollout", codex.read, codex.score, frozenset({"payload"}), codex_bare_lines.is_item),
-    Importer("codex-exec", "events of `codex exec`", codex_exec.read, _lines(codex_exec.is_entry)),
+    Importer("codex-exec", "events of `codex exec`", codex_exec.read, codex_exec.score),
     Importer("goose", "a session of Goose", goose.read, goose.score),
     Importer("cursor", "a transcript of Cursor", cursor.read, _lines(cursor.is_entry)),
     Importer("gemini-cli", "a session of Gemini CLI", gemini_cli.read, gemini_cli.score, _GEMINI_MARKS),

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from amplifier_module_context_persistent.toolbox.transfer.import_session import ImportRefusedError
-from tests.support.imports import imported, imported_history, texts, write_jsonl
+from tests.support.imports import imported, imported_history, records, texts, write_jsonl
 
 STARTED = {"type": "thread.started", "thread_id": "th-1"}
 
@@ -89,3 +89,60 @@ def test_two_threads_are_refused(tmp_path: Path) -> None:
     )
     with pytest.raises(ImportRefusedError, match="line 3 begins another session"):
         imported(path)
+
+
+def older(kind: str, **told: Any) -> dict[str, Any]:
+    return {"id": "0", "msg": {"type": kind, **told}}
+
+
+OLDER: list[dict[str, Any]] = [
+    {"workdir": "/home/u/app", "model": "gpt-5-codex", "provider": "openai", "sandbox": "read-only"},
+    {"prompt": "list the files"},
+    older("task_started", model_context_window=1),
+    older("token_count", info=None, rate_limits={}),
+    older("agent_reasoning", text="hm"),
+    older("exec_command_begin", call_id="c1", command=["bash", "-lc", "ls"], cwd="/home/u/app"),
+    older("exec_command_output_delta", call_id="c1", chunk="YQ=="),
+    older("exec_command_end", call_id="c1", stdout="a.py\n", stderr="", exit_code=0),
+    older("token_count", info={"total_token_usage": {"input_tokens": 10}, "last_token_usage": {"input_tokens": 10}}),
+    older("patch_apply_begin", call_id="c2", changes={"a.py": {"delete": {}}}),
+    older("patch_apply_end", call_id="c2", stdout="", stderr="cannot", success=False),
+    older("mcp_tool_call_begin", call_id="c3", invocation={"server": "s", "tool": "t", "arguments": {"k": 1}}),
+    older("mcp_tool_call_end", call_id="c3", invocation={"server": "s", "tool": "t"}, result={"Err": "no server"}),
+    older("exec_approval_request", call_id="c4"),
+    older("agent_message", message="There is one."),
+    older("token_count", info={"total_token_usage": {"input_tokens": 30}, "last_token_usage": {"input_tokens": 20}}),
+    older("token_count", info={"total_token_usage": {"input_tokens": 30}, "last_token_usage": {"input_tokens": 20}}),
+    older("task_complete", last_agent_message="There is one."),
+]
+
+
+async def test_events_of_earlier_versions_are_read(tmp_path: Path) -> None:
+    """With the prompt, which later versions do not tell, and the usage of each request."""
+    report, history, _ = await imported_history(tmp_path / "out.jsonl", OLDER)
+    assert report.format == "codex-exec"
+    assert texts(history) == [
+        "user: list the files",
+        "assistant: thinking shell",
+        "tool: a.py",
+        "assistant: apply_patch",
+        "tool: cannot",
+        "assistant: mcp__s__t",
+        "tool: no server",
+        "assistant: There is one.",
+    ]
+    assert history[1]["tool_calls"][0]["arguments"] == {"command": "bash -lc ls"}
+    assert [one["metadata"].get("is_error") for one in history if one["role"] == "tool"] == [None, True, True]
+    answers = [one["metadata"] for one in history if one["role"] == "assistant"]
+    assert [facts.get("usage", {}).get("input_tokens") for facts in answers] == [10, None, None, 20]
+    assert {facts["model"] for facts in answers} == {"gpt-5-codex"}
+    (header,) = records(report.path, "header")
+    assert header["source"]["cwd"] == "/home/u/app"
+    assert not report.lost
+
+
+async def test_usage_of_single_requests_is_added_up(tmp_path: Path) -> None:
+    """Versions before August 2025 report each request by itself."""
+    told = [older("agent_message", message="A."), older("token_count", input_tokens=5, output_tokens=1)]
+    _, history, _ = await imported_history(tmp_path / "out.jsonl", [OLDER[1], *told, *told])
+    assert [one["metadata"].get("usage") for one in history[1:]] == [{"input_tokens": 5, "output_tokens": 1}] * 2
