@@ -40,14 +40,14 @@ from .index_columns import row_of, row_of_sealed
 from .open_marks import mark_key
 from .reader import PostgresReader
 from .rows import Head, Row
-from .server import FIRST_SHARE, PAUSE_S, READ_ONLY, Server, ServerError, is_refusal, timeline_of
+from .server import FIRST_SHARE, LOCK_NOT_AVAILABLE, PAUSE_S, READ_ONLY, Server, ServerError, is_refusal, timeline_of
 
 if TYPE_CHECKING:
     import psycopg
 
 logger = logging.getLogger(__name__)
 
-_RETRIED = frozenset({"40001", "40P01", "55P03", "57014", READ_ONLY})
+_RETRIED = frozenset({"40001", "40P01", LOCK_NOT_AVAILABLE, "57014", READ_ONLY})
 """SQLSTATE: serialization failure, deadlock, lock not available, query cancelled, read-only. Nothing was done."""
 
 

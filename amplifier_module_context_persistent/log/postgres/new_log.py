@@ -14,7 +14,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from ...errors import AppendError, LogFailedError, LogUnreadableError
+from ...errors import AppendError, LockTimeoutError, LogFailedError, LogUnreadableError
 from ..database_location import parse_location
 from ..record_limits import MAX_RECORD_BYTES
 from ..scanner import Scanner
@@ -23,7 +23,7 @@ from .index_columns import row_of
 from .layout import LogKey, layout_of
 from .pulse import Pulse
 from .rows import Head
-from .server import ServerError, using
+from .server import LOCK_NOT_AVAILABLE, ServerError, using
 
 if TYPE_CHECKING:
     import psycopg
@@ -33,6 +33,9 @@ _MOST_IDLE_S = 15.0
 """The longest time, in seconds, for which the transaction lives if the server hears nothing from this process."""
 _PULSE_S = 3.0
 """The longest time between two statements to the server, in seconds."""
+_OTHERS_S = 1.0
+"""How long to wait for another client that is writing a log of the same name, in seconds, before the second that
+`rows.limit_waits` adds. It may take long to end, so it is better to say so soon."""
 
 
 class NewStoredLog:
@@ -48,6 +51,7 @@ class NewStoredLog:
 
     Raises:
         FileExistsError: a log has this name already.
+        LockTimeoutError: another client is writing a log of this name.
         LogUnreadableError: the log `like` was removed or replaced meanwhile.
         AppendError: the server refused, or the connection broke; nothing is stored.
         LogFailedError: the server did not confirm whether the last step was done.
@@ -74,6 +78,8 @@ class NewStoredLog:
         self._unchecked = hashlib.sha256()
         """The digest of the lines that were written and not yet read back."""
         self._lacks_newline = False
+        self._is_reserved = False
+        """Whether no other client can write a log of this name until the transaction ends."""
         self._made: LogKey
         """The key of the log's row until the log is finished."""
         self._key: LogKey
@@ -85,9 +91,11 @@ class NewStoredLog:
             self._server = stack.enter_context(using(self.location))
             limit_s = self._timeout_s
             self._connection = stack.enter_context(self._server.connected(self._deadline(), answer_s=limit_s))
-            rows.begin(self.connection, limit_s=limit_s, idle_s=_MOST_IDLE_S)  # long, since nobody waits for its locks
+            rows.begin(self.connection, limit_s=_OTHERS_S, idle_s=_MOST_IDLE_S)
             like = None if self._like is None else self._like.key
             made = rows.create(self.connection, self.location.schema, self.location.name, like=like)
+            self._is_reserved = True
+            rows.limit_waits(self.connection, limit_s=limit_s, idle_s=_MOST_IDLE_S)  # long: nobody waits for its locks
             if like is not None and self._is_gone(like):  # `rows.create` may have waited for another transaction
                 raise LogUnreadableError(errno.ENOENT, "the log was removed or replaced meanwhile", self.path)
             if made is None:
@@ -221,10 +229,13 @@ class NewStoredLog:
 
     @contextmanager
     def _refusing(self) -> Iterator[None]:
-        """Convert a `ServerError` in a block to an `AppendError` that says that nothing was stored."""
+        """Convert a `ServerError` in a block to an error that says that nothing was stored."""
         try:
             yield
         except ServerError as error:
+            if error.sqlstate == LOCK_NOT_AVAILABLE and not self._is_reserved:
+                reason = "another client is writing this log, or holds its tables; nothing was written; try again later"
+                raise LockTimeoutError(errno.ETIMEDOUT, reason, self.path) from error
             reason = f"the server refused: {error}; nothing is stored"
             raise AppendError(errno.EIO, reason, self.location.shown) from error
 

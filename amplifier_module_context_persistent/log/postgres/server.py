@@ -94,6 +94,8 @@ _PREPARED_STATEMENTS_LOST = ("26000", "42P05")
 name."""
 READ_ONLY = "25006"
 """The SQLSTATE of a server that accepts no writes, because it is a replica or was made read-only."""
+LOCK_NOT_AVAILABLE = "55P03"
+"""SQLSTATE: another client holds a lock for longer than `lock_timeout`."""
 NO_RIGHTS = "42501"
 """SQLSTATE: the role lacks a right."""
 _CONNECTION_CLASSES = ("08", "57P")  # SQLSTATE: connection exceptions, a server that shuts down

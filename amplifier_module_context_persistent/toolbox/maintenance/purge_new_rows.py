@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from ...errors import LogUnreadableError, PurgeError
+from ...errors import LockTimeoutError, LogUnreadableError, PurgeError
 from ...log.database_location import location_of, parse_location, split_location
 from ...log.filesystem import FileSystem
 from ...log.index import Index
@@ -45,6 +45,7 @@ class PurgeRows:
         timeout_s: the longest wait of each step for the server, in seconds.
 
     Raises:
+        PurgeError: another purge of the log is running; the log is unchanged.
         AppendError: the server refused or the connection was lost; the log is unchanged.
     """
 
@@ -64,9 +65,15 @@ class PurgeRows:
 
     @contextmanager
     def refusing(self) -> Iterator[None]:
-        """Raise a `PurgeError` if the log's rows disappear during a block, because another purge finished first."""
+        """Raise a `PurgeError` if another purge is running, or finished first so that the log's rows disappeared."""
         try:
             yield
+        except LockTimeoutError as error:
+            reason = (
+                "another purge of this session is running, or another client holds the tables; nothing was changed; "
+                "try again when it has ended"
+            )
+            raise PurgeError(reason) from error
         except LogUnreadableError as error:
             if error.errno == errno.ENOENT:
                 raise PurgeError("the log was purged or replaced meanwhile; nothing was changed; try again") from error

@@ -1,6 +1,7 @@
 """Purges in a database: they leave what a purge of the file leaves, and running sessions go on."""
 
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from itertools import product
 from pathlib import Path
@@ -8,11 +9,17 @@ from typing import Any
 
 import pytest
 
-from amplifier_module_context_persistent.errors import AppendError, LogUnreadableError, PurgeError
+from amplifier_module_context_persistent.errors import (
+    AppendError,
+    LockTimeoutError,
+    LogUnreadableError,
+    PurgeError,
+)
 from amplifier_module_context_persistent.log.database_location import location_of
 from amplifier_module_context_persistent.log.open_log import open_log
 from amplifier_module_context_persistent.log.postgres import rows
 from amplifier_module_context_persistent.log.postgres.log import PostgresLog
+from amplifier_module_context_persistent.log.postgres.new_log import NewStoredLog
 from amplifier_module_context_persistent.toolbox.maintenance.purge_log import plan_purge, purge_log
 from amplifier_module_context_persistent.toolbox.maintenance.purge_options import Purge
 from amplifier_module_context_persistent.toolbox.transfer.copy_log import copy_log
@@ -136,6 +143,27 @@ def test_of_two_purges_the_second_is_refused_or_comes_after(stored: str) -> None
         removed = sum(one for one in outcomes if isinstance(one, int))
         assert removed in (10, 20)
         assert numbers(log) == [*range(removed, 40)]
+
+
+def test_a_purge_beside_another_one_says_so_soon(stored: str) -> None:
+    """It changes nothing, and does not wait for the end of the other one, which may be far."""
+    with closing(PostgresLog(stored)) as log:
+        append(log, *range(40))
+        with NewStoredLog(f"{stored} (purge)", like=log.head), ThreadPoolExecutor() as pool:
+            purge = pool.submit(purge_log, stored, before(10), now=lambda: STAMP, lock_timeout_s=60)
+            with pytest.raises(PurgeError, match="another purge of this session is running"):
+                purge.result(timeout=30)
+        assert purge_log(stored, before(10), now=lambda: STAMP).messages_removed == 10
+        assert numbers(log) == [*range(10, 40)]
+
+
+def test_a_copy_beside_another_one_to_the_same_place_says_so_soon(stored: str, tmp_path: Path) -> None:
+    """As a purge does."""
+    (tmp_path / "log.jsonl").write_bytes(LOGS["sound"])
+    with NewStoredLog(stored), ThreadPoolExecutor() as pool:
+        copy = pool.submit(copy_log, str(tmp_path / "log.jsonl"), stored)
+        with pytest.raises(LockTimeoutError, match="another client is writing this log"):
+            copy.result(timeout=30)
 
 
 def test_a_purge_whose_rows_another_purge_deletes_is_refused(stored: str) -> None:
