@@ -49,6 +49,12 @@ def test_a_command_that_is_imported_by_its_name_is_reached_by_who_runs_it() -> N
     assert "toolbox/cli/test_main.py" in names(same_room)
 
 
+def test_what_a_room_gives_away_is_reached_by_who_imports_the_room() -> None:
+    """The tests that import it from there come first, as those that import its file."""
+    near, _, _ = stages_for([ROOT / PACKAGE / "config" / "option_table.py"])
+    assert "docs/test_configuration.py" in names(near)
+
+
 def test_runs_beside_each_other_end_with_the_first_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A run that would go on for long is ended, and what the failed one printed is shown."""
     monkeypatch.setattr(touched, "ROOT", tmp_path)

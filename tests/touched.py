@@ -59,6 +59,10 @@ def stages_for(changed: Iterable[Path]) -> list[list[Path]]:
     changed = {path for path in changed if path.suffix == ".py" and path.is_file()}
     steps = dict.fromkeys(changed, 0)
     reached = list(changed)
+    for path in changed:  # what a room gives away as its own is imported from the room
+        if (room := path.parent / "__init__.py") in map_of[path] and path.parent != ROOT / PACKAGE:
+            steps.setdefault(room, 0)
+            reached.append(room)
     for path in reached:  # it grows while it is walked
         for importer in sorted(map_of[path] - steps.keys()):
             steps[importer] = steps[path] + 1

@@ -16,6 +16,7 @@ from amplifier_module_context_persistent import (
     to_anthropic,
     to_openai_responses,
 )
+from amplifier_module_context_persistent.messages.metadata import COMPACTION_SOURCE
 from tests.support.checker import anthropic_violations
 from tests.support.foreign_messages import PNG_URL, Message
 
@@ -98,6 +99,14 @@ async def test_items_that_are_added_one_by_one_keep_their_reasoning(tmp_path: Pa
     assert to_openai_responses(view)["input"] == ONE_BY_ONE
     assert await memory.messages_as("openai_responses") == ONE_BY_ONE
     assert anthropic_violations(to_anthropic(view)) == []
+
+
+def test_two_answers_in_a_row_have_nothing_between_them() -> None:
+    """A view may put a line there, which providers of other forms need."""
+    line = {"role": "user", "content": "[continued]", "metadata": {"source": COMPACTION_SOURCE}}
+    one, two = (from_openai({"output": [{**SAID, "id": f"msg_{number}"}], "model": "gpt-5"}) for number in (1, 2))
+    written = to_openai_responses([GO, one, line, two, line, NEXT])["input"]
+    assert [item.get("id") or item["role"] for item in written] == ["user", "msg_1", "msg_2", "user", "user"]
 
 
 def without_reasoning(view: list[Message]) -> list[Message]:

@@ -82,6 +82,13 @@ def test_a_run_after_another_reset_is_found_too() -> None:
         assert ids(scan([nul(line) if at in lost else line for at, line in enumerate(lines)])) == expected, lost
 
 
+def test_the_end_of_a_run_stays_although_something_else_was_lost_behind_it() -> None:
+    """The log knows no message by the names of its beginning."""
+    run = kept([90, 91, 2, 3])
+    lines = sealed([*map(body, range(6)), *reset_bodies("r", run, upto="id-5"), body(20)])
+    assert ids(scan([nul(line) if number == 4 else line for number, line in enumerate(lines)])) == [3, 20]
+
+
 def test_nothing_is_made_up_for_a_run_that_the_log_never_held() -> None:
     """Without damage that could have taken it, it is reported and brings nothing."""
     run = kept(range(50, 60))

@@ -29,6 +29,7 @@ from tests.support.stopped_time import stopped_at
 pytestmark = pytest.mark.usefixtures("project")
 
 MODEL = "claude-opus-4-5-20251101"
+NOON = datetime(2026, 1, 15, 12, tzinfo=UTC)
 
 
 def paid(when: datetime, *, tokens: int = 100_000) -> list[dict[str, Any]]:
@@ -65,10 +66,9 @@ def test_by_week_and_by_month() -> None:
 
 def test_a_limit_says_what_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
     """And exits with 1 beyond it; only what was paid in its time counts."""
-    now = datetime(2026, 1, 15, 12, tzinfo=UTC)
-    monkeypatch.setattr(stats, "datetime", stopped_at(now))
-    write(log_of("now"), paid(now))
-    write(log_of("then"), paid(now - timedelta(days=40)))
+    monkeypatch.setattr(stats, "datetime", stopped_at(NOON))
+    write(log_of("now"), paid(NOON))
+    write(log_of("then"), paid(NOON - timedelta(days=40)))
     for unit in ("day", "week", "month"):
         shows(run("stats", "--spend-limit", f"2/{unit}").stdout, f"$0.50 of $2.00 spent this {unit}: $1.50 left")
     shows(
@@ -133,10 +133,11 @@ def unreported(when: datetime) -> list[dict[str, Any]]:
     return [person, {**answer, "content": "word " * 1_007, "metadata": meta}]
 
 
-def test_an_estimate_is_marked_wherever_it_is_shown(tmp_path: Path) -> None:
+def test_an_estimate_is_marked_wherever_it_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An output that nobody reported is counted here, the same in every figure, and a tilde stands before it."""
-    write(log_of("guessed"), unreported(datetime.now(UTC) - timedelta(minutes=1)))
-    write(log_of("told"), paid(datetime.now(UTC)))
+    monkeypatch.setattr(stats, "datetime", stopped_at(NOON))
+    write(log_of("guessed"), unreported(NOON - timedelta(minutes=1)))
+    write(log_of("told"), paid(NOON))
     table = tmp_path / "prices.json"
     table.write_text(json.dumps({MODEL: {"input": 5, "output": 25}}))
     (bill,) = json.loads(run("stats", "guessed", "--tokenizer", "estimate", "--json").stdout)["cost"]["models"].values()

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from amplifier_module_context_persistent import PersistentContextManager
-from amplifier_module_context_persistent.toolbox.cli.replay import compaction_text
-from amplifier_module_context_persistent.toolbox.replay.visibility import Compacted
+from amplifier_module_context_persistent.toolbox.cli.replay import compaction_text, strip
+from amplifier_module_context_persistent.toolbox.replay.visibility import KEPT, Compacted, Marks
 from tests.support.commands import run
 from tests.support.messages import fill
 from tests.support.replays import BUDGET, COUNTED, MESSAGES, plain, record
@@ -167,6 +167,14 @@ def test_an_empty_session_is_no_error(tmp_path: Path, arguments: list[str]) -> N
 def test_what_makes_no_sense_is_unusable(tmp_path: Path, arguments: list[str], said: str) -> None:
     """The message says what is allowed."""
     assert said in run("replay", plain(tmp_path / "plain.jsonl", MESSAGES[:5]), *arguments, code=2).output
+
+
+@pytest.mark.parametrize("total", [36, 37, 1_000])
+def test_a_history_that_is_longer_than_the_line_fills_it(total: int) -> None:
+    """And one that just fits has a letter for each message."""
+    drawn = strip(Marks(total, {total - 1: KEPT}), 40).plain
+    assert len(drawn) == 40
+    assert (drawn[-1] == "K") == (total < 40)
 
 
 @proof

@@ -81,6 +81,22 @@ async def test_a_difference_shows_what_changed_alone(compacted: Recorded) -> Non
     shows(first, "there is no request before this one", "before the clear")
 
 
+async def test_a_difference_from_a_view_that_left_messages_out_shows_what_is_new(tmp_path: Path) -> None:
+    """What both of them leave out is not told again."""
+    recorded = Recorded(tmp_path / "dropped.jsonl", max_tokens=3_000, tokenizer="estimate")
+    for number in range(80):
+        await recorded.add(user(f"question {number} " + "word " * 60), {"role": "assistant", "content": "Yes."})
+    await recorded.view()
+    await recorded.add(user("Is that all?"))
+    await recorded.view()
+    await recorded.manager.close()
+    assert "left out" in run("view", recorded.path).output
+    shown = run("view", recorded.path, "--diff").output
+    shows(shown, "at the beginning of the view are the same", "Is that all?")
+    assert "newly" not in shown
+    assert "question 79" not in shown
+
+
 async def test_it_says_why_a_message_is_shown(compacted: Recorded) -> None:
     """By the promise that holds it; an id that nothing has is an error."""
     first = json.loads(run("view", compacted.path, "--json").output)["messages"][0]

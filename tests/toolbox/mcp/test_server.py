@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from mcp import Client, StdioServerParameters
 from mcp.server.lowlevel import Server
+from mcp_types import Tool
 
 from amplifier_module_context_persistent.catalogue.catalogue_file import catalogue_of, only_read
 from amplifier_module_context_persistent.paths import project_slug
@@ -52,6 +53,16 @@ def kept(project: Path) -> None:
     """A session about git in this project, and a private one in another."""
     write(log_of("about-git"), GIT)
     write(log_of("private", "/elsewhere/vault"), [{"role": "user", "content": "The corrupted index of the vault."}])
+
+
+@pytest.mark.parametrize("tool", TOOL_LIST, ids=lambda tool: tool.name)
+def test_a_tool_says_that_it_only_reads_and_takes_nothing_else(tool: Tool) -> None:
+    """Clients ask nobody before such a call, and refuse arguments that it does not have."""
+    assert tool.annotations is not None
+    told = tool.annotations
+    assert (told.read_only_hint, told.destructive_hint, told.idempotent_hint) == (True, False, True)
+    assert told.open_world_hint is False
+    assert tool.input_schema["additionalProperties"] is False
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from amplifier_module_context_persistent.messages.metadata import given_id
 from amplifier_module_context_persistent.messages.text import parts_of
 from amplifier_module_context_persistent.sessions.bills import RequestBill
 from amplifier_module_context_persistent.toolbox.replay import open_transcript, requests
-from amplifier_module_context_persistent.toolbox.replay.visibility import ELIDED, Marks
+from amplifier_module_context_persistent.toolbox.replay.visibility import ELIDED, KEPT, Marks
 from amplifier_module_context_persistent.toolbox.report import report
 from amplifier_module_context_persistent.toolbox.report import requests as report_requests
 from amplifier_module_context_persistent.toolbox.report.history import History
@@ -209,3 +209,14 @@ def test_a_cut_text_is_what_is_kept_at_both_ends(original, shown, cut):
     reader = report_requests.ViewTextReader(Bodies(redact=False), [])
     seen = reader.read(view, Marks(1, {0: ELIDED}), {"m": 0}.get, lambda _: [message])
     assert seen.cuts == {0: [cut]}
+
+
+def test_what_a_view_put_in_is_told_once_at_its_places():
+    """With its whole text and the message that it stands before; what it has of the history is no part of that."""
+    said = {"role": "user", "content": "Go on.", "metadata": {"message_id": "m"}}
+    head, note = ({"role": role, "content": f"{role} text"} for role in ("system", "user"))
+    texts = []
+    reader = report_requests.ViewTextReader(Bodies(redact=False), texts)
+    seen = reader.read([head, said, note, head], Marks(1, {0: KEPT}), {"m": 0}.get, lambda _: [])
+    assert texts == ["system text", "user text"]
+    assert seen.inserted == [(0, "system", 0), (1, "user", 1), (1, "system", 0)]
