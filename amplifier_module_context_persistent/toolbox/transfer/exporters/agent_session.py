@@ -125,20 +125,28 @@ def milliseconds(time: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class AnswerUsage:
-    """The tokens and the cost of an answer's request."""
+    """The tokens and the cost of an answer's request. What is not known is not 0."""
 
-    is_reported: bool = False
+    is_known: bool = False
+    """Whether the tokens of the input and of the output are known; else all counts are 0 without a meaning."""
     uncached: int = 0
-    cached: int = 0
+    cached: int | None = None
+    """The tokens that were read from the cache; None if that is not known."""
     output: int = 0
+    reasoning: int | None = None
+    """The tokens of reasoning, which are part of the output; None if that is not known."""
     writes: dict[str, int] = field(default_factory=dict)
     """The tokens that were written to the cache, by the names in `CACHE_WRITES`."""
     cost: float = 0.0
+    """The cost in dollars that the source reports; 0 if it reports none."""
 
     @property
     def input_tokens(self) -> int:
         """The number of input tokens, read from the cache or not, without those that were written to the cache."""
-        return self.uncached + self.cached
+        return self.uncached + (self.cached or 0)
+
+
+_CACHED = ("cache_read_tokens", "cache_read_input_tokens", "cached_tokens")
 
 
 def answer_usage(message: Message) -> AnswerUsage:
@@ -146,17 +154,16 @@ def answer_usage(message: Message) -> AnswerUsage:
     given = metadata_of(message).get("usage")
     plain: dict[str, Any] = given if isinstance(given, dict) else {}
     usage = read_usage(plain)
+    if usage is None or usage.output is None or not usage.has_input:
+        return AnswerUsage()
     counts = {key: token_count(plain.get(key)) for key in CACHE_WRITES}
-    writes = {key: count for key, count in counts.items() if count is not None}
     cost = plain.get("cost_usd")
-    priced = float(cost) if isinstance(cost, int | float) else 0.0
-    if usage is None:
-        return AnswerUsage(writes=writes, cost=priced)
     return AnswerUsage(
-        is_reported=True,
+        is_known=True,
         uncached=usage.uncached,
-        cached=usage.cached,
-        output=usage.output or 0,
-        writes=writes,
-        cost=priced,
+        cached=usage.cached if usage.cached or any(key in plain for key in _CACHED) else None,
+        output=usage.output,
+        reasoning=token_count(plain.get("reasoning_tokens")),
+        writes={key: count for key, count in counts.items() if count is not None},
+        cost=float(cost) if isinstance(cost, int | float) else 0.0,
     )

@@ -6,6 +6,7 @@ kept if it is a UUID, else a UUID is derived from it. There is no public specifi
 2.1.
 
 The program has no place for system prompts (it has its own) and for thinking without a signature; they are left out.
+Usage is left out if not both input and output are known: a 0 would say that they are.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import Any
 
 from ....forms import anthropic
 from ....messages.message import Message, metadata_of
-from ....messages.metadata import given_id
+from ....messages.metadata import given_id, is_human
 from .agent_session import UNKNOWN_MODEL, AgentSession, answer_usage, texts_of_result, uuid_of
 from .session_view import SessionView
 
@@ -59,7 +60,7 @@ def _records(message: Message, own: str, *, is_copy: bool) -> Iterator[Record]:
         if texts:
             body["content"][0]["content"] = [{"type": "text", "text": text} for text in texts]
         if body["role"] == "user":
-            is_programs = metadata_of(message).get("source") is not None and message["role"] == "user"
+            is_programs = message["role"] == "user" and not is_human(message)
             yield {"type": "user", "message": body, "uuid": own, **({"isMeta": True} if is_programs else {})}
             continue
         content = body["content"]
@@ -78,12 +79,12 @@ def _blocks_of_answer(message: Message, blocks: Sequence[Message], own: str, *, 
     response_id = ids.get("response_id")
     model = facts.get("model")
     if not isinstance(model, str):
-        model = UNKNOWN_MODEL if answer_usage(message).is_reported else _NOBODY
+        model = UNKNOWN_MODEL if answer_usage(message).is_known else _NOBODY
     would_be_billed_twice = is_copy and not response_id
     usage = anthropic_usage({} if would_be_billed_twice else message)
     last = len(blocks) - 1
     for number, block in enumerate(blocks):
-        answer = {
+        answer: Record = {
             "id": str(response_id or own_response_id(own)),
             "type": "message",
             "role": "assistant",
@@ -91,8 +92,9 @@ def _blocks_of_answer(message: Message, blocks: Sequence[Message], own: str, *, 
             "content": [block],
             "stop_reason": _stop_of(message) if number == last else None,
             "stop_sequence": None,
-            "usage": usage,
         }
+        if usage:
+            answer["usage"] = usage
         record: Record = {"type": "assistant", "message": answer}
         if ids.get("request_id"):
             record["requestId"] = str(ids["request_id"])
@@ -116,14 +118,18 @@ def _stop_of(message: Message) -> str:
 
 
 def anthropic_usage(message: Message) -> dict[str, Any]:
-    """Return usage in the form that Anthropic reports. Cache reads and cache writes are not part of `input_tokens`."""
+    """Return usage in the form that Anthropic reports; {} if it is not known.
+
+    Cache reads and cache writes are not part of `input_tokens`.
+    """
     usage = answer_usage(message)
-    converted: dict[str, Any] = {
-        "input_tokens": usage.uncached,
-        "cache_creation_input_tokens": usage.writes.get("cache_write_tokens", 0),
-        "cache_read_input_tokens": usage.cached,
-        "output_tokens": usage.output,
-    }
+    if not usage.is_known:
+        return {}
+    converted: dict[str, Any] = {"input_tokens": usage.uncached, "output_tokens": usage.output}
+    if "cache_write_tokens" in usage.writes:
+        converted["cache_creation_input_tokens"] = usage.writes["cache_write_tokens"]
+    if usage.cached is not None:
+        converted["cache_read_input_tokens"] = usage.cached
     by_time = {}
     if "cache_write_5m_tokens" in usage.writes:
         by_time["ephemeral_5m_input_tokens"] = usage.writes["cache_write_5m_tokens"]

@@ -6,7 +6,8 @@ change of the model is a `turn_context` line. Source: openai/codex, `codex-rs/pr
 `RolloutItem`).
 
 Codex has no place for system prompts after the first one (`base_instructions`) and for reasoning of other providers;
-they are left out.
+they are left out. A `token_count` needs all of its counts: without the input or the output there is none; cached tokens
+and reasoning are 0 if they are not known.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ....forms import openai_responses
+from ....forms.canonical import items
 from ....messages.message import Message, metadata_of, text_of
 from ....messages.metadata import is_human
 from ....view.entry import INSTRUCTING
@@ -78,20 +80,23 @@ class _Writer:
         if role == "assistant" and isinstance(model, str) and model != self._model:
             self._model = model
             yield "turn_context", {"cwd": self._session.working_dir, "model": model, **_LIKE_CODEX}
+        said = ""
         for item in openai_responses.write([message]):
             texts = texts_of_result(message)
             if texts:
                 item["output"] = [{"type": "input_text", "text": text} for text in texts]
-            yield "response_item", _typed(item)
+            typed = _typed(item)
+            said = said or _words_in(typed)
+            yield "response_item", typed
         content = text_of(message)
         if role == "user" and is_human(message):
-            yield "event_msg", {"type": "user_message", "message": content, "kind": "plain"}
+            yield "event_msg", {"type": "user_message", "message": said, "kind": "plain"}
         elif role == "assistant" and content:
             yield "event_msg", {"type": "agent_message", "message": content}
         if role != "assistant" or self._session.is_copy:
             return  # a copy's answers have no ids, so they would be billed twice
         usage = answer_usage(message)
-        if usage.is_reported:
+        if usage.is_known:
             counts = _counts(usage)
             self._sums = {key: count + counts[key] for key, count in self._sums.items()}
             info = {"total_token_usage": self._sums, "last_token_usage": counts, "model_context_window": None}
@@ -109,12 +114,18 @@ def _typed(item: Line) -> Line:
     return {"type": "message", **item, "content": content}
 
 
+def _words_in(item: Line) -> str:
+    """Return the texts of an item's parts, from which Codex makes the text of a `user_message`."""
+    parts = [part for part in items(item.get("content")) if part.get("type") == "input_text"]
+    return "\n".join(str(part["text"]) for part in parts)
+
+
 def _counts(usage: AnswerUsage) -> dict[str, int]:
     read = usage.input_tokens + usage.writes.get("cache_write_tokens", 0)
     return {
         "input_tokens": read,
-        "cached_input_tokens": usage.cached,
+        "cached_input_tokens": usage.cached or 0,
         "output_tokens": usage.output,
-        "reasoning_output_tokens": 0,
+        "reasoning_output_tokens": usage.reasoning or 0,
         "total_tokens": read + usage.output,
     }

@@ -5,7 +5,8 @@ entry before it in `parentId`. Source: badlogic/pi-mono, `packages/coding-agent/
 `packages/ai/src/types.ts`.
 
 pi has its own system prompt, so system prompts are left out. It has no place for documents and media other than images;
-they become text.
+they become text. Words that no person wrote are entries of the type `custom_message`. Usage must be there: all counts
+are 0 if not both input and output are known. The parts of a cost are 0, because only the sum is known.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import Any
 
 from ....messages.media_blocks import source_of
 from ....messages.message import Message, is_block, metadata_of, result_id_of
-from ....messages.metadata import given_id
+from ....messages.metadata import given_id, is_human
 from ....messages.text import block_text, blocks_without_calls, calls_with_arguments
 from .agent_session import UNKNOWN_MODEL, AgentSession, answer_usage, iso, milliseconds
 from .session_view import SessionView
@@ -39,9 +40,19 @@ def session_entries(view: SessionView) -> Iterator[Entry]:
         if written is None:
             continue
         own = _entry_id(given_id(message) or str(number), number)
-        entry = {"type": "message", "id": own, "parentId": parent, "timestamp": time, "message": written}
+        place = {"id": own, "parentId": parent, "timestamp": time}
+        if written["role"] == "user" and not is_human(message):
+            entry = {"type": "custom_message", **place, **_injected(message, written["content"])}
+        else:
+            entry = {"type": "message", **place, "message": written}
         yield {**entry, **session.mark(message)}
         parent = own
+
+
+def _injected(message: Message, content: list[Any]) -> Entry:
+    """Return the fields of an entry for words that no person wrote. pi gives them to the model as a user's."""
+    source = metadata_of(message).get("source")
+    return {"customType": f"amplifier:{source or 'reminder'}", "content": content, "display": True}
 
 
 def _entry_id(name: str, number: int) -> str:
@@ -108,7 +119,7 @@ def _blocks(message: Message) -> list[Any]:
 def _usage(message: Message) -> Entry:
     usage = answer_usage(message)
     written = usage.writes.get("cache_write_tokens", 0)
-    parts = {"input": usage.uncached, "output": usage.output, "cacheRead": usage.cached, "cacheWrite": written}
+    parts = {"input": usage.uncached, "output": usage.output, "cacheRead": usage.cached or 0, "cacheWrite": written}
     costs = {**dict.fromkeys(parts, 0), "total": usage.cost}
     return {**parts, "totalTokens": sum(parts.values()), "cost": costs}
 

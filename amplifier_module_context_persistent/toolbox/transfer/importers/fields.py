@@ -98,9 +98,12 @@ def user(content: Any, message_metadata: Mapping[str, Any]) -> Message:
 def assistant(
     blocks: Iterable[Message], calls: Iterable[Message], message_metadata: Mapping[str, Any]
 ) -> Message | None:
-    """Return an assistant's message with content blocks and calls, or None if there are neither."""
+    """Return an assistant's message with content blocks and calls.
+
+    Returns None if there are neither, and the provider reported no tokens. A request that failed may have cost tokens.
+    """
     content, called = list(blocks), list(calls)
-    if not content and not called:
+    if not content and not called and not any(dict(message_metadata.get("usage") or {}).values()):
         return None
     message: Message = {"role": "assistant", "content": plain_content(content)}
     if called:

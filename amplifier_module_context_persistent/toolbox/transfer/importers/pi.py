@@ -272,7 +272,7 @@ def _usage(reported: dict[str, Any]) -> dict[str, Any]:
         output_tokens=reported.get("output"),
         cache_read_tokens=cache_read,
         cache_write_tokens=reported.get("cacheWrite"),
-        cost_usd=mapping(reported.get("cost")).get("total"),
+        cost_usd=mapping(reported.get("cost")).get("total") or None,  # pi writes 0 if it knows no price
     )
     return usage if any(usage.values()) else {}
 

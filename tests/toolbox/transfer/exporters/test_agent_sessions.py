@@ -16,6 +16,7 @@ import pytest
 from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.errors import ConfigError, PlaceError
 from amplifier_module_context_persistent.log.filesystem import FileSystem
+from amplifier_module_context_persistent.messages.metadata import is_human
 from amplifier_module_context_persistent.sessions.gather_figures import gathered
 from amplifier_module_context_persistent.sessions.prices import PriceList
 from amplifier_module_context_persistent.sessions.totals import total_of
@@ -30,6 +31,7 @@ from tests.support.imports import contents, history_and_view, imported, texts
 from tests.support.sweeps import proof
 
 ID = "5f0e0000-0000-4000-8000-000000000001"
+PDF = {"type": "document", "source": {"type": "base64", "media_type": "application/pdf", "data": "JVBERi0="}}
 PIXEL = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="}}
 
 
@@ -223,3 +225,78 @@ def test_the_sdk_of_claude_code_reads_it(home: Path, log: Path) -> None:
     assert known == [handed.session_id]
     records = [json.loads(line) for line in Path(handed.path).read_text().splitlines()]
     assert kinds == [record["type"] for record in records]
+
+
+INJECTED = [
+    {"role": "user", "content": "hello", "metadata": told(1)},
+    {"role": "assistant", "content": "hi", "metadata": told(2)},
+    {"role": "user", "content": "A hook says: careful.", "metadata": told(3, source="hook", hook_name="h")},
+    {"role": "user", "content": "<system-reminder>\nRemember.\n</system-reminder>", "metadata": told(4)},
+    {"role": "user", "content": "What was done before.", "metadata": told(5, source="context-compaction")},
+    {"role": "assistant", "content": "ok", "metadata": told(6)},
+    {"role": "user", "content": [PIXEL], "metadata": told(7)},
+    {"role": "assistant", "content": "seen", "metadata": told(8)},
+    {"role": "user", "content": [{"type": "text", "text": "look"}, PIXEL, PDF], "metadata": told(9)},
+    {"role": "assistant", "content": "seen too", "metadata": told(10)},
+    {"role": "user", "content": "thank", "metadata": told(11)},
+]
+
+
+@proof(quick=1)
+@pytest.mark.parametrize("agent", AGENTS)
+@pytest.mark.parametrize("is_copy", [False, True], ids=["export", "fork"])
+async def test_whose_words_are_whose_stays_so(home: Path, agent: str, *, is_copy: bool) -> None:
+    """What a hook, a reminder and a summary said is no person's; an image alone is."""
+    log = home / "log.jsonl"
+    log.write_text("".join(json.dumps(message) + "\n" for message in INJECTED))
+    out = home / "out.jsonl"
+    if is_copy:
+        out = Path(hand_over(log, agent).path)
+    else:
+        export_session(log, out, agent)
+    history, _ = await history_and_view(imported(out, home / "back.jsonl").path)
+    assert [texts([one])[0][:11] for one in history if is_human(one)] == [
+        "user: hello",
+        "user: image",
+        "user: look ",
+        "user: thank",
+    ]
+    assert sum(one["role"] == "user" for one in history) == 7
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+@pytest.mark.parametrize(
+    ("usage", "known"),
+    [
+        ({}, {}),
+        ({"output_tokens": 5}, {}),
+        ({"input_tokens": 5}, {}),
+        ({"input_tokens": 7, "output_tokens": 5}, {"input_tokens": 7, "output_tokens": 5}),
+    ],
+    ids=["nothing", "output", "input", "both"],
+)
+async def test_what_is_not_known_is_not_zero(
+    home: Path, agent: str, usage: dict[str, int], known: dict[str, int]
+) -> None:
+    """Usage comes back only if both counts are known, and a cost that nobody told does not."""
+    log = home / "log.jsonl"
+    answer = {"role": "assistant", "content": "hi", "metadata": told(2, model="m", usage=usage)}
+    log.write_text(f"{json.dumps({'role': 'user', 'content': 'hello'})}\n{json.dumps(answer)}\n")
+    export_session(log, home / "out.jsonl", agent)
+    history, _ = await history_and_view(imported(home / "out.jsonl", home / "back.jsonl").path)
+    back = history[-1]["metadata"].get("usage", {})
+    assert {key: back[key] for key in known} == known
+    assert "cost_usd" not in back
+    assert bool(back) is bool(known)
+    if agent == "claude-code":
+        written = [json.loads(line) for line in (home / "out.jsonl").read_text().splitlines()]
+        assert written[1]["message"].get("usage", {}) == known
+
+
+async def test_reasoning_that_was_counted_is_counted_in_a_rollout(home: Path) -> None:
+    log = home / "log.jsonl"
+    usage = {"input_tokens": 7, "output_tokens": 5, "reasoning_tokens": 3}
+    log.write_text(json.dumps({"role": "assistant", "content": "hi", "metadata": {"usage": usage}}) + "\n")
+    export_session(log, home / "out.jsonl", "codex")
+    history, _ = await history_and_view(imported(home / "out.jsonl", home / "back.jsonl").path)
+    assert history[-1]["metadata"]["usage"]["reasoning_tokens"] == 3

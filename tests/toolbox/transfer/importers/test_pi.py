@@ -175,3 +175,26 @@ async def test_a_message_that_would_be_a_compaction_and_says_nothing_is_none(tmp
     report, history, _ = await imported_history(tmp_path / "s.jsonl", lines)
     assert [one.compactions for one in report.sessions] == [0]
     assert texts(history) == ["user: go", "assistant: done"]
+
+
+async def test_a_request_that_failed_has_its_usage(tmp_path: Path) -> None:
+    """An error without content may have cost tokens: it is an answer that says nothing; without usage it is none."""
+    usage = {"input": 10, "output": 5, "cacheRead": 100, "cacheWrite": 7, "cost": {"total": 1.5}}
+    failed = {"role": "assistant", "content": [], "stopReason": "error", "errorMessage": "overloaded", "model": "m"}
+    report, history, view = await imported_history(
+        tmp_path / "s.jsonl",
+        [
+            HEAD,
+            says("a", None, "user", "go"),
+            says("b", "a", **failed, usage=usage),
+            says("c", "b", **failed, usage=dict.fromkeys(usage, 0)),
+            says("d", "c", "assistant", "done", usage={**usage, "cost": {"total": 0}}),
+        ],
+    )
+    assert texts(history) == ["user: go", "assistant: ", "assistant: done"]
+    answer = history[1]["metadata"]
+    assert (answer["is_error"], answer["error"], answer["usage"]["cost_usd"]) == (True, "overloaded", 1.5)
+    assert answer["usage"]["input_tokens"] == 110
+    assert "cost_usd" not in history[2]["metadata"]["usage"]
+    assert texts(view) == ["user: go", "assistant: done"]
+    assert report.account.metadata["message without content"] == 1
