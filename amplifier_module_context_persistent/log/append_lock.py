@@ -25,7 +25,9 @@ _LONGEST_DELAY_S = 0.02
 
 
 class AppendLock:
-    """A lock on the file that the log's path names, for a `with` statement. Once it is held, all records are read.
+    """A lock on the file that the log's path names, for a `with` statement.
+
+    Once the lock is held, all records are read.
 
     Args:
         log: the log; it is open.
@@ -85,7 +87,11 @@ class AppendLock:
             log.follow()  # the path names another file by now
 
     def take_at_once(self, size: int, end: bytes) -> bool:
-        """Take the lock if it is free and the file still has this size and end; return whether the lock is held now.
+        """Take the lock without waiting, if the file still has this size and ends with these bytes.
+
+        Returns:
+            Whether the lock is held now. It is not if no file is open, another process holds the lock, or the file has
+            changed.
 
         Raises:
             LogUnreadableError, AppendError: as for the class.
@@ -154,7 +160,7 @@ def _timeout(log: LogReader, timeout_s: float) -> LogError:
 
 
 def _holder(fd: int) -> int | None:
-    """Return the id of the process that holds the lock on a file; None if it is unknown (only Linux tells it)."""
+    """Return the id of the process that holds the lock on a file; None if the id is unknown (only Linux tells it)."""
     with contextlib.suppress(OSError, ValueError, IndexError):
         inode = f":{os.fstat(fd).st_ino} "
         for row in Path("/proc/locks").read_text(encoding="ascii").splitlines():

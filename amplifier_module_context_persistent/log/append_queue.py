@@ -55,12 +55,12 @@ class Item:
     """The result of `work`, or the exception that it raised."""
 
     def cancel(self) -> None:
-        """Cancel the caller's future, if it waits."""
+        """Cancel the caller's future, if the caller still waits."""
         if self.future is not None:
             self.future.cancel()
 
     def fail(self, error: BaseException) -> None:
-        """Give the caller an exception in place of the outcome, if it still waits."""
+        """Give the caller an exception as the outcome, if the caller still waits."""
         if self.future is not None and not self.future.done():
             self.future.set_exception(error)
 
@@ -141,7 +141,10 @@ class AppendQueue:
         self._wake()
 
     def call(self, function: Callable[[Log], None]) -> None:
-        """Queue a call of a function with the log, without waiting for it. An exception in the function is logged."""
+        """Queue a call of a function with the log, without waiting for the call.
+
+        An exception in the function is logged.
+        """
         self._enter(Item(function, appends=False))
 
     async def close(self) -> None:
@@ -149,7 +152,10 @@ class AppendQueue:
         await self.run(lambda log: log.close())
 
     def close_later(self) -> None:
-        """Queue the closing of the log without waiting for it. It never blocks, so a finaliser may call it."""
+        """Queue the closing of the log without waiting until it is closed.
+
+        This never blocks, so a finaliser may call it.
+        """
         self.call(lambda log: log.close())
 
     def append_at_once(self, prepare: Prepare) -> range | None:
@@ -183,7 +189,7 @@ class AppendQueue:
         return future
 
     def _withdraw(self, item: Item) -> None:
-        """Remove a cancelled caller's item from the queue. If a thread has taken it already, do nothing."""
+        """Remove a cancelled caller's item from the queue. If a thread has already taken the item, do nothing."""
         with contextlib.suppress(ValueError):
             self._queue.remove(item)
             item.unstored()
@@ -194,7 +200,7 @@ class AppendQueue:
         self._wake()
 
     def _begin_in_child(self) -> None:
-        """Begin with an empty queue if this process is a fork of the one that filled it."""
+        """Begin with an empty queue if this process is a fork of the process that filled the queue."""
         if self._pid != os.getpid():
             self._begin()
 

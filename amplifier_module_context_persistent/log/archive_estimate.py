@@ -34,7 +34,7 @@ class ArchiveEstimate:
 
 
 def estimate(path: str, *, files: FileSystem | None = None) -> ArchiveEstimate:
-    """Estimate the archived size of a log by compressing up to four parts of it, evenly spread.
+    """Estimate the archived size of a log by compressing up to four parts of the log, evenly spread.
 
     Raises:
         LogUnreadableError: the log cannot be read.

@@ -52,7 +52,7 @@ ReadAt = Callable[[int, int], bytes]
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """A frame, and the part of the log in it."""
+    """A frame of an archive (a compressed block of lines), and the part of the log in it."""
 
     at: int
     """The offset of the compressed bytes in the file."""
@@ -61,9 +61,9 @@ class Frame:
     """The offset in the log of its part."""
     size: int
     line: int
-    """The number of lines of the log before it."""
+    """The number of lines of the log before the frame."""
     lines: int
-    """The number of lines that end in it."""
+    """The number of lines that end in the frame."""
     seed: int
     """The checksum chain before its first line; `next_seed` is the chain after its last line."""
     next_seed: int
@@ -108,7 +108,7 @@ class ArchiveIndex:
     sha256: str = ""
     """SHA-256 of the whole log; "" if the index is damaged."""
     damage: str = ""
-    """The damage of the index; "" if it is sound."""
+    """The damage of the archive's index; "" if the index is sound."""
 
 
 def zstd() -> ModuleType:
@@ -161,12 +161,12 @@ def sealed(description: dict[str, Any]) -> bytes:
 
 
 def skippable(content: bytes) -> bytes:
-    """Return a frame with this content that decompressors skip."""
+    """Return a frame with this content, of a kind that decompressors skip."""
     return skippable_head(len(content)) + content
 
 
 def skippable_head(size: int) -> bytes:
-    """Return the head of a frame with so many bytes of content that decompressors skip."""
+    """Return the head of a frame that decompressors skip; `size` is the number of bytes of its content."""
     return _SKIPPABLE + struct.pack("<I", size)
 
 
@@ -257,7 +257,10 @@ def frame_of_part(content: bytes, last: Frame | None, log_bytes: int) -> tuple[F
 
 
 def chain_after(content: bytes, seed: int) -> int:
-    """Return the checksum after some lines, which the next record continues; `seed` is the checksum before them."""
+    """Return the checksum after some lines.
+
+    The next record continues this checksum; `seed` is the one before the lines.
+    """
     lines = content.removesuffix(b"\n").split(b"\n")
     without_checksum = 0  # the number of such lines at the end
     for line in reversed(lines):
@@ -271,7 +274,7 @@ def chain_after(content: bytes, seed: int) -> int:
 
 
 def index_bytes(frames: list[Frame], sha256: str, offset: int) -> bytes:
-    """Encode the index of an archive. It is the end of the file, and begins at `offset`."""
+    """Encode the index of an archive. The index is the end of the file, and begins at `offset`."""
     size = frames[-1].end if frames else 0
     total = sealed({"frames": len(frames), "size": size, "sha256": sha256})
     entries = b"".join([frame.entry() for frame in frames]) + total
@@ -280,7 +283,7 @@ def index_bytes(frames: list[Frame], sha256: str, offset: int) -> bytes:
 
 
 def read_index(read: ReadAt, file_bytes: int, path: str) -> ArchiveIndex:
-    """Read the index of an archive. If it is damaged, make an index from the descriptions before the frames.
+    """Read the index of an archive. If the index is damaged, make one from the descriptions before the frames.
 
     Raises:
         LogUnreadableError: no part of the archive can be read.
@@ -363,7 +366,10 @@ def frame_of_entry(line: bytes, file_offset: int) -> Frame:
 
 
 def _walked(read: ReadAt, file_bytes: int) -> Iterator[Frame]:
-    """Yield the frames, found by the descriptions before them. A gap between two frames gives a damaged frame."""
+    """Yield the frames of an archive, found by the descriptions before them.
+
+    Bytes between two frames give a damaged frame.
+    """
     last = no_frame(len(HEAD))
     place = _next_entry(read, len(HEAD), file_bytes)
     while place < file_bytes:

@@ -41,7 +41,7 @@ from .open_mark import keep_closed
 from .reader import LogReader
 
 LEAST_LOG_BYTES = 16 << 10
-"""A smaller log is archived only if it is named, because it needs a few disk blocks in either form."""
+"""A smaller log is archived only if the user names it, because it takes a few disk blocks in either form."""
 OPEN = "the session is open; close it first"
 """The reason why a log is not archived while a session has it open."""
 _UNKNOWN = "whether the session is open is not known here, since the system gives no locks"
@@ -210,7 +210,10 @@ def _blocks(file: FileHandle, size: int) -> Iterator[bytes]:
 
 
 def _parts(blocks: Iterable[bytes]) -> Iterator[bytes]:
-    """Split a log into parts, one for each frame: whole lines, except for a line that is longer than a frame."""
+    """Split a log into the parts that become frames.
+
+    A part has whole lines, except if a line is longer than a frame.
+    """
     waiting = bytearray()
     for block in blocks:
         waiting += block

@@ -62,7 +62,7 @@ class ArchivedBytes:
         self._lost = dict[int, Frame]()
         """The parts of damaged frames that cannot be read, by their numbers."""
         self.index_damage = index.damage
-        """The damage of the index; "" if it is sound."""
+        """The damage of the archive's index; "" if the index is sound."""
         self._starts = [frame.offset for frame in self.frames]
         self._kept: OrderedDict[int, bytes] = OrderedDict()
         self._kept_bytes = 0
@@ -90,11 +90,13 @@ class ArchivedBytes:
         return parts[0] if len(parts) == 1 else b"".join(parts)
 
     def contents(self) -> Iterator[bytes]:
-        """Yield the parts of the log, one for each frame; errors as for `read`."""
+        """Yield the parts of the log, one for each frame. The errors are those of `read`."""
         return map(self._content, range(len(self.frames)))
 
     def damaged_descriptions(self) -> list[int]:
-        """Return the numbers of frames whose own description is damaged. It is needed only if the index is damaged too.
+        """Return the numbers of the frames whose description, right before the frame, was changed.
+
+        The log can be read without these descriptions, unless the index is damaged too.
 
         Raises:
             OSError: the system refuses.
@@ -115,7 +117,9 @@ class ArchivedBytes:
         return self._whole(len(HEAD), 0) != HEAD
 
     def is_index_head_damaged(self) -> bool:
-        """Return whether the head of the index's frame was changed. This package does not need it, but `zstd` does.
+        """Return whether the head of the index's frame was changed.
+
+        This package does not need the head, but the program `zstd` does.
 
         Raises:
             OSError: the system refuses.

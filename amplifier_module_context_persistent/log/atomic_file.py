@@ -27,7 +27,7 @@ PART_MARK = "context-persistent-"
 
 
 class NewFile:
-    """A file that is being written; use it in a `with` statement, and `finish` it.
+    """A file that is being written. Use it in a `with` statement, and call `finish` at the end.
 
     Args:
         path: the path of the file.
@@ -121,9 +121,10 @@ class NewFile:
             self._flush()
 
     def settle(self) -> str:
-        """Sync the file and read it back; return a path by which it can be read before it has its name.
+        """Sync the file and read it back. Return a path by which the file can be read before it has its name.
 
-        `finish` does this too. A caller that names the file under a lock calls `settle` before, since it may take long.
+        `finish` does this too. A caller that names the file under a lock calls `settle` before, since this may take
+        long.
         """
         self._flush()
         assert self._fd is not None  # noqa: S101 - within the `with` statement it is open
@@ -271,7 +272,7 @@ def remove_other_name(path: str, files: FileSystem) -> None:
 
 
 def check_free(path: str, *, replace: bool = False) -> None:
-    """Refuse an existing path; with `replace`, only if it is not a regular file.
+    """Raise an error if a path exists. With `replace`, a regular file may exist.
 
     Raises:
         FileExistsError: the path exists.

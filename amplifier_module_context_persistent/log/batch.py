@@ -62,8 +62,8 @@ def append_in_parts(batch: Sequence[Prepare], append_part: AppendPart, *, wait: 
 def reset_parts(bodies: Sequence[bytes]) -> list[int]:
     """Return the positions of the commit records of resets in a part. Records before such a position are synced first.
 
-    So a reset takes effect completely or not at all. A power cut may keep any blocks of the unsynced bytes, so all
-    records of a reset must be on the disk before its commit.
+    So a reset (a record that replaces a part of the history) takes effect completely or not at all. A power cut may
+    keep any blocks of the unsynced bytes, so all records of a reset must be on the disk before its commit.
     """
     if len(bodies) == 1:
         return []
@@ -74,7 +74,7 @@ def reset_parts(bodies: Sequence[bytes]) -> list[int]:
 def prepare_part(
     batch: Iterable[Prepare], index: Index, max_record_bytes: int, location: str = "", *, bundles: bool = False
 ) -> Part:
-    """Prepare the first part of a batch: the callers up to the first one with control records, or up to `PART_BYTES`.
+    """Prepare the first part of a batch: callers up to the first one with control records, or up to `PART_BYTES` bytes.
 
     Other processes must not append to the log meanwhile.
 

@@ -26,7 +26,7 @@ _CRC_DIGITS = 8
 
 
 def bundled(bodies: Sequence[bytes]) -> Sequence[bytes]:
-    """Put a bundle's record before the messages of one caller; return the given bodies unchanged if they need none.
+    """Put a bundle's record before the messages of one caller; return the bodies unchanged if they need no bundle.
 
     Args:
         bodies: the records of one caller. They need no bundle with fewer than two messages, or if they are a reset,
@@ -78,7 +78,7 @@ def torn_bundle(block: bytes, offset: int, size: int, read: Callable[[int, int],
 
 
 def _described(line: bytes) -> tuple[int, list[str]] | None:
-    """Return the number of bytes and the checksums in a bundle's record; None if it is damaged."""
+    """Return the number of bytes and the checksums in a bundle's record; None if the record is damaged."""
     try:
         record: Message = decode(line)
     except ValueError:
@@ -91,7 +91,10 @@ def _described(line: bytes) -> tuple[int, list[str]] | None:
 
 
 def _is_beginning(tail: bytes, checks: Sequence[str]) -> bool:
-    """Return whether `tail` is the beginning of a bundle's lines, judged by their checksums. It may end in a line."""
+    """Return whether `tail` is the beginning of a bundle's lines, judged by their checksums.
+
+    It may end within a line.
+    """
     *lines, rest = tail.split(b"\n")
     if rest.endswith(b'"}') and has_crc(rest):
         lines.append(rest)

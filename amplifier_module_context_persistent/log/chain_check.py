@@ -26,7 +26,7 @@ class Chain:
     """The state of the chain after some lines."""
 
     stored: int = 0
-    """The checksum in the last line; if it has none, the CRC of its bytes."""
+    """The checksum in the last line; if the line has no checksum, the CRC of its bytes."""
     computed: int = 0
     """The checksum that the last line should have."""
     begun: bool = False
@@ -34,20 +34,22 @@ class Chain:
     strange_line: int = 0
     """The last line that does not verify."""
     strange_seeds: tuple[int, ...] = ()
-    """Checksums in the last adjacent lines that do not verify (but the last), and in the line before these."""
+    """The checksums that the next line may continue after lines that do not verify.
+    These are the checksum of the line before such lines, and those of the lines themselves except the last.
+    """
 
     def seeds(self, number: int) -> tuple[int, ...]:
-        """Return the checksums that the line with this number may continue."""
+        """Return the checksums that the line with this number may continue (the seed of its own checksum)."""
         others = self.strange_seeds if self.strange_line == number - 1 else ()
         return (self.stored, self.computed, *others)
 
     def pass_verified(self, crc: int) -> None:
-        """Note lines that verified; `crc` is the checksum of the last one."""
+        """Note lines that verified; `crc` is the checksum of the last of these lines."""
         self.stored = self.computed = crc
         self.begun = True
 
     def pass_checksum(self, stored: int, computed: int) -> None:
-        """Note a line with a checksum: the checksum that the line has, and the one that it should have."""
+        """Note a line with a checksum: `stored` is its checksum, `computed` the one that the line should have."""
         self.stored = stored
         self.computed = computed
         self.begun = True

@@ -45,7 +45,7 @@ def check_replaceable(path: str | os.PathLike[str], *, own: str = "", by_message
 def _what_of_a_session(path: str) -> str:
     """Return the kind of a file: `_LOG`, `_MESSAGES` (messages without checksums), or "" for any other file.
 
-    A file is of the first two kinds if it begins like a record, or if most of its lines are records.
+    A file is of one of the first two kinds if it begins like a record, or if most of its lines are records.
     """
     lines = 0
     records = 0

@@ -30,7 +30,7 @@ def has_crc(line: bytes) -> bool:
 
 
 def stored_crc(line: bytes) -> int | None:
-    """Return the checksum at the end of a line (without LF); None if it has none."""
+    """Return the checksum at the end of a line (without LF); None if the line has no checksum."""
     if not has_crc(line):
         return None
     digits = line[-10:-2]

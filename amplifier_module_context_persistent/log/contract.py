@@ -54,15 +54,16 @@ from .scanner import Scanner
 Prepare = Callable[[Index], Sequence[bytes]]
 """A function that returns the bodies of the records that one caller wants to append, given the current index.
 
-It runs while no other process can append. It sees every stored record: those of other writers, and the control records
-(not necessarily the messages) of callers before it in the same batch. It may read messages from the log. It may run
-several times for one append, since a log without a lock notices a conflict only afterwards; the last run counts. So it
-must have no lasting side effects. An empty result appends nothing and is a success. If it raises, the exception is the
-outcome of this caller only.
+It runs while no other process can append. The index has every stored record: also records of other writers, and the
+control records (not necessarily the messages) of callers before it in the same batch. It may read messages from the
+log. It may run several times for one append, since a log without a lock notices a conflict only afterwards; the last
+run counts. So the function must have no lasting side effects. An empty result appends nothing and is a success. If the
+function raises, the exception is the outcome of this caller only.
 """
 
 Outcome = range | Exception
-"""The outcome of one caller of a batch: the ordinals of its message records, or the reason of the refusal."""
+"""The outcome of one caller of a batch: the ordinals of its message records, or the exception that says why they were
+refused."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,11 +77,11 @@ class LogDescription:
     torn_bytes: int = 0
     """Bytes at the end that are not a whole record: an interrupted append that was not acknowledged."""
     lost_messages: int = 0
-    """The number of messages that the log lost since this object read it, without purged messages."""
+    """The number of messages that the log lost since this object read it, not counting purged messages."""
     restored_messages: int = 0
     """The number of lost messages that this object had in memory and wrote again."""
     archived: bool = False
-    """Whether all of it is compressed (`archive`)."""
+    """Whether the whole log is compressed (`archive`)."""
 
 
 class ReadableLog(Protocol):
@@ -88,18 +89,19 @@ class ReadableLog(Protocol):
 
     @property
     def index(self) -> Index:
-        """The index of the log; a new object after the log was read from the start again.
+        """The index of the log. It is a new object after the log was read from the start again.
 
-        Its column `offsets` has the place of each record: a byte offset, or the number of a row, depending on the log.
-        It grows with the ordinal.
+        Its column `offsets` has the place of each record: a byte offset or the number of a row, depending on the kind
+        of log.
+        The places grow with the ordinals.
         """
         ...
 
     def follow(self) -> None:
         """Read records that other processes appended. The time depends only on the number of new records.
 
-        If the log no longer continues the known records (another file in its place, a purge), it is read from the start
-        again, and `index` is a new object. A log that does not exist yet is empty.
+        If the log no longer continues the known records (another file is in its place, or it was purged), it is read
+        from the start again, and `index` is a new object. A log that does not exist yet is empty.
 
         Raises:
             LogUnreadableError: the log exists and cannot be read, or it was removed.
@@ -131,7 +133,10 @@ class ReadableLog(Protocol):
         ...
 
     def stored_bytes(self) -> Iterator[bytes]:
-        """Yield the bytes of the log's file line by line, with a torn tail; without a file, what it would have."""
+        """Yield the bytes of the log's file line by line, with a torn tail.
+
+        A log without a file yields what a file would have.
+        """
         ...
 
     def describe(self) -> LogDescription:
@@ -139,7 +144,10 @@ class ReadableLog(Protocol):
         ...
 
     def close(self) -> None:
-        """Release the resources of the log; may be called twice. A later call of another method opens it again."""
+        """Release the resources of the log; this method may be called twice.
+
+        A later call of another method opens the log again.
+        """
         ...
 
 
@@ -168,7 +176,7 @@ class Log(ReadableLog, Protocol):
 
 @runtime_checkable
 class FindsBytes(Protocol):
-    """A log whose storage can search lines itself, so that they need not be fetched."""
+    """A log whose storage can search lines itself, so that this process need not fetch the lines."""
 
     def find_bytes(self, ordinals: Sequence[int], needle: bytes, *, ignores_case: bool) -> set[int]:
         """Find records whose lines may contain bytes: all that do, and perhaps some that do not.
@@ -223,7 +231,7 @@ class CountsLeftover(Protocol):
     """A log in a database, whose table of lines may have rows under the log's id that are not lines of the log."""
 
     def leftover_lines(self) -> int:
-        """Count these rows.
+        """Count the rows of lines that belong to no log.
 
         Raises:
             LogUnreadableError: the storage cannot be queried.
@@ -255,7 +263,9 @@ class Snapshots(Protocol):
         ...
 
     def take(self, log: FileHandle, scanner: Scanner, known_end: bytes) -> Callable[[], None] | None:
-        """Take a snapshot, and return a function that writes it, on any thread. None if no snapshot is possible now.
+        """Take a snapshot of a scan.
+
+        Return a function that writes the snapshot, on any thread; None if none can be taken now.
 
         Args:
             log: the open file.
@@ -265,7 +275,7 @@ class Snapshots(Protocol):
         ...
 
     def discard(self, path: str) -> None:
-        """Remove the snapshot of a log, because it proved wrong."""
+        """Remove the snapshot of a log, because the snapshot proved wrong."""
         ...
 
     def follow_file(self, path: str, before: os.stat_result, after: os.stat_result) -> None:

@@ -22,13 +22,13 @@ class ControlStatus(NamedTuple):
     """The status of a control record in the checksum chain."""
 
     intact: bool
-    """Whether its `own_crc` is correct, if it is the begin or the commit of a reset."""
+    """Whether the record's `own_crc` is correct, if the record begins or commits a reset."""
     chained: bool = True
-    """Whether it continues the checksum chain."""
+    """Whether the record continues the checksum chain."""
     after_loss: bool = False
     """Whether the line before is unreadable. Then it is unknown whether the record continues the chain."""
     counts_as_header: bool = True
-    """Whether a header in its place tells the version of the log."""
+    """Whether a header at this place tells the version of the log."""
 
 
 @dataclass(slots=True)

@@ -61,7 +61,7 @@ def check_schema_name(name: str) -> str:
     """Check that the name of a schema needs no quotes in a statement, and return it.
 
     Raises:
-        ValueError: it has other characters than lower-case letters, digits and `_`.
+        ValueError: the name has other characters than lower-case letters, digits and `_`.
     """
     if not _SCHEMA_NAME.fullmatch(name):
         raise ValueError(f"the schema {name[:80]!r} must be lower-case letters, digits and _, at most 63 of them")
@@ -88,12 +88,17 @@ def is_postgres(location: str) -> bool:
 
 
 def shown_location(location: str) -> str:
-    """Return a log's location without a password. In this process it still names the same log (`without_password`)."""
+    """Return a log's location without a password.
+
+    In this process, the result still names the log (`without_password`).
+    """
     return without_password(location) if is_postgres(location) else location
 
 
 def refuse_other_url(place: str | os.PathLike[str]) -> None:
-    """Raise an error for a URL that is not of PostgreSQL. Used as a path, it would create a directory such as `mysql:`.
+    """Raise an error for a URL that is not of PostgreSQL.
+
+    Used as a path, such a URL would create a directory such as `mysql:`.
 
     Raises:
         ConfigError: the location is a URL, but not one of PostgreSQL.
@@ -125,14 +130,17 @@ def why_no_place(place: object) -> str:
 
 
 def why_no_path(value: object) -> str:
-    """Explain why a value cannot be the path of a log; "" if it can. The text quotes no URL: it may have a password."""
+    """Explain why a value cannot be the path of a log; "" if the value can.
+
+    The text quotes no URL, because a URL may have a password.
+    """
     if isinstance(value, str) and is_postgres(value):
         return "this is the address of a database, not a path; give the database as `storage`, and a session id"
     return why_no_place(value)
 
 
 def split_location(location: str) -> tuple[str, str]:
-    """Split a location into the storage, as written, and the name of a log in it ("" if it has none)."""
+    """Split a location into the storage, as written, and the name of a log in it ("" if the location names no log)."""
     words = _WORDS.match(location) if location.startswith("service=") else None
     at = words.end() if words else 0  # a value in quotes may hold a `#`
     rest, _, name = location[at:].partition("#")
@@ -140,7 +148,10 @@ def split_location(location: str) -> tuple[str, str]:
 
 
 def stored_name(location: str) -> str | None:
-    """Return the name of a log within its storage ("" if it has none); None for a file, which is named by its path."""
+    """Return the name of a log within its storage ("" if the location names none).
+
+    None for a file, whose name is its path.
+    """
     return split_location(location)[1] if is_postgres(location) else None
 
 
@@ -194,13 +205,13 @@ def parse_location(location: str) -> Location:
 
 
 def host_and_port(written: str) -> tuple[str, str]:
-    """Split one host of the parameter `read` into the host and the port ("" if it has none)."""
+    """Split one host of the parameter `read` into the host and the port ("" if none is written)."""
     found = _READ.fullmatch(written)
     return (found[1].strip("[]"), found[2] or "") if found is not None else (written, "")
 
 
 class _Storage(NamedTuple):
-    """A location without a log's name: what libpq gets, our own parameters, and what may be shown."""
+    """A location without a log's name: the parameters for libpq, the package's own parameters, and the text to show."""
 
     conninfo: str
     schema: str
@@ -252,7 +263,7 @@ def _read_url(location: str) -> _Storage:
 
 
 def _not_default(ours: Mapping[str, str]) -> dict[str, str]:
-    """Return those of our own parameters that differ from their defaults."""
+    """Return the parameters of this package, not of libpq, that differ from their defaults."""
     return {key: value for key, value in ours.items() if value != _OURS[key]}
 
 

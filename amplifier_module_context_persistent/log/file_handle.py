@@ -58,7 +58,7 @@ class FileHandle:
         return self.fd
 
     def open(self, *, create: bool) -> bool:
-        """Open the file, or with `create` make it if it does not exist. Return whether the file is open now.
+        """Open the file, or with `create` make the file if it does not exist. Return whether the file is open now.
 
         Raises:
             LogUnreadableError: the file exists and cannot be read.
@@ -81,7 +81,7 @@ class FileHandle:
         self.opened_status = self._of_log(status)
 
     def _of_log(self, status: os.stat_result) -> os.stat_result:
-        """Return the status of the open file, with the size of the log in it if it is an archive."""
+        """Return the status of the open file. If the file is an archive, the size in it is that of the archived log."""
         return status if self.archive is None else with_size(status, self.archive.size)
 
     def close(self) -> None:
@@ -109,7 +109,7 @@ class FileHandle:
         return self.open_status().st_size
 
     def open_status(self) -> os.stat_result:
-        """Return the open file's status (`fstat`), with the size of the log in it.
+        """Return the open file's status (`fstat`). If the file is an archive, the size is that of the archived log.
 
         Raises:
             LogUnreadableError: the system refuses.
@@ -163,9 +163,9 @@ class FileHandle:
             return self._read(offset, size)
 
     def before(self, offset: int, size: int) -> bytes:
-        """Read the last `size` bytes before `offset`; fewer only near the start of the log.
+        """Read the last `size` bytes before `offset`; fewer bytes only near the start of the log.
 
-        It is not marked as a wait (`WAITING`), because each append does it.
+        This is not marked as a wait (`WAITING`), because each append does it.
 
         Raises:
             LogUnreadableError: the system refuses.
@@ -272,7 +272,7 @@ def size_of_log(path: str | os.PathLike[str]) -> int:
 
 
 def first_line(path: str | os.PathLike[str], most_bytes: int) -> bytes:
-    """Return the first line of a log, archived or not; at most `most_bytes` of it.
+    """Return the first line of a log, archived or not; at most `most_bytes` bytes.
 
     Raises:
         OSError: the file cannot be read.

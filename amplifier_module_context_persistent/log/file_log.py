@@ -44,7 +44,7 @@ from .thread_pool import WAITING
 APPENDED_BYTES = 64 << 20
 """A snapshot is taken each time this many bytes were appended, so a resume after SIGKILL scans at most this many."""
 CLOSE_BYTES = 64 << 10
-"""A close takes a snapshot if at least this many bytes were appended since the last one."""
+"""A close takes a snapshot if at least this many bytes were appended since the last snapshot."""
 
 
 class FileLog(LogReader):
@@ -117,7 +117,7 @@ class FileLog(LogReader):
     def append(self, batch: Sequence[Prepare], *, wait: bool = True) -> list[Outcome]:
         """Append the records of each caller of a batch, and return the outcome of each caller.
 
-        One part of a batch (`batch`) takes one write and one sync; a reset takes more (`reset_parts`).
+        One part of a batch (`batch`) takes one write and one sync; a part with a reset takes more (`reset_parts`).
 
         Args:
             batch: each caller's function; an exception in one function rejects only its caller.
@@ -140,7 +140,7 @@ class FileLog(LogReader):
         return append_in_parts(batch, self._append_part, wait=wait)
 
     def repair(self) -> None:
-        """Repair the end of the log: save a torn tail to another file and cut it, or add a missing last LF.
+        """Repair the end of the log: save a torn tail to another file and cut the tail, or add a missing last LF.
 
         Raises:
             LogError: as for `append`; no byte was removed without a saved copy.
@@ -271,7 +271,7 @@ class FileLog(LogReader):
         self._check_file()
 
     def _check_file(self) -> None:
-        """Check a newly opened file: it must have a trusted owner. A file that was opened before must still exist.
+        """Check the file that is open, if any. A new file must have a trusted owner; an older one must still exist.
 
         Raises:
             LogUnreadableError: the file was removed, or another user may have forged it.
@@ -330,7 +330,7 @@ class FileLog(LogReader):
         self._keep_snapshot(APPENDED_BYTES)
 
     def _write_or_take_back(self, data: bytes) -> None:
-        """Write all bytes at the end of the file, or none of them.
+        """Write all bytes at the end of the file, or no byte.
 
         Raises:
             AppendError: the write was refused; the file is unchanged.
@@ -358,7 +358,7 @@ class FileLog(LogReader):
         """Sync the file to the disk, and for a newly opened file also the directories above it.
 
         Raises:
-            LogFailedError: a sync failed, so it is unknown which bytes are on the disk.
+            LogFailedError: a sync failed, and nobody knows which bytes are on the disk.
         """
         files = self.file.files
         try:

@@ -15,12 +15,18 @@ logger = logging.getLogger(__name__)
 
 
 def is_own(status: os.stat_result) -> bool:
-    """Return whether a file belongs to the user of this process. On Windows, which does not tell, always True."""
+    """Return whether a file belongs to the user of this process.
+
+    The result is always True on Windows, which does not tell the owner.
+    """
     return sys.platform == "win32" or status.st_uid == os.geteuid()
 
 
 def distrust(status: os.stat_result) -> str:
-    """Explain why another user may have forged a log; "" if this user or root owns it, and not every user may write."""
+    """Explain why another user may have forged a log.
+
+    The result is "" if this user or root owns the log, and not every user may write it.
+    """
     if sys.platform == "win32":
         return ""
     if status.st_uid not in (os.geteuid(), 0):
@@ -31,7 +37,7 @@ def distrust(status: os.stat_result) -> str:
 
 
 def check_trust(status: os.stat_result, path: str) -> None:
-    """Raise an error for a log that another user may have forged; log a warning if its group may write it.
+    """Raise an error for a log that another user may have forged; log a warning if the file's group may write it.
 
     Raises:
         LogUnreadableError: another user owns the log, or every user may write it; the text says what to do.

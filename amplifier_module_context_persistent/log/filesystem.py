@@ -38,7 +38,7 @@ class FileSystem:
     """The real file system."""
 
     def open_log(self, path: str, *, create: bool) -> int:
-        """Open a log for reading and appending, never through a link; `create` makes it with mode 0600."""
+        """Open a log for reading and appending, never through a link; `create` makes a missing log with mode 0600."""
         return os.open(path, os.O_RDWR | os.O_APPEND | _COMMON | (os.O_CREAT if create else 0), 0o600)
 
     def open_readonly(self, path: str) -> int:
@@ -52,7 +52,8 @@ class FileSystem:
     def create_unnamed(self, directory: str) -> int | None:
         """Create a file without a name in a directory, with mode 0600; return its descriptor.
 
-        None if the system has no such files. The file disappears with its process, unless `give_name` gives it a name.
+        The result is None if the system has no such files. The file disappears with its process, unless `give_name`
+        gives it a name.
         """
         flag = getattr(os, "O_TMPFILE", 0)
         if not flag:
@@ -67,7 +68,7 @@ class FileSystem:
         return fd
 
     def give_name(self, fd: int, path: str) -> None:
-        """Give a file without a name its name. No other file may have it."""
+        """Name a file that was made without a name. No other file may have this name."""
         self._link(open_file_path(fd), path, src_dir_fd=fd)  # only with `src_dir_fd` the link to the file is followed
 
     _link = staticmethod(os.link)
@@ -125,9 +126,10 @@ class FileSystem:
     """Close a descriptor."""
 
     def try_lock(self, path: str, fd: int) -> int | None:
-        """Try once to take the exclusive lock on a log's file. Return the descriptor that holds it, or None.
+        """Try once to take the exclusive lock on a log's file.
 
-        The lock is on the log's own descriptor. On Windows, where locks are mandatory, it is on a file beside the log.
+        Return the descriptor that holds the lock, or None if another process has the lock. The lock is on the log's own
+        descriptor. On Windows, where locks are mandatory, it is on a file beside the log.
         """
         lock_fd = os.open(path + ".lock", os.O_RDWR | os.O_CREAT, 0o600) if WINDOWS else fd
         if os_file_lock.try_lock(lock_fd, exclusive=True):
@@ -171,8 +173,8 @@ def make_directories(files: FileSystem, path: str) -> None:
 def directories_above(path: str) -> list[str]:
     """Return the directories above a log in which this user may have made an entry, from the top down.
 
-    The log's own directory comes last. The search goes up from it, and stops at a directory that belongs to another
-    user, or whose parent cannot be listed, because nothing above was made for this log.
+    The log's own directory comes last. The search goes up from there, and stops at a directory that belongs to another
+    user, or whose parent cannot be listed, because no directory above was made for this log.
     """
     user_id = getattr(os, "geteuid", lambda: None)()
     found = [os.path.dirname(path)]
@@ -204,7 +206,9 @@ _ABSENT = (FileNotFoundError, NotADirectoryError)
 
 
 def open_file(files: FileSystem, path: str, *, writable: bool, create: bool) -> Opened | None:
-    """Open a log's file, or create it; None if it does not exist. A file that is not writable is opened for reading.
+    """Open a log's file, or create it; None if the file does not exist.
+
+    A file that is not writable is opened for reading.
 
     Raises:
         LogUnreadableError: the file exists and cannot be read.

@@ -24,7 +24,7 @@ _NEVER_RELEASED = "1"
 
 
 def unknown_version(header: Message) -> str:
-    """Return the version in a header as text if this package does not know it; else ""."""
+    """Return the version in a header as text if this package does not know the version; else ""."""
     version = header.get("version")
     if type(version) is int and version == FORMAT_VERSION:
         return ""
@@ -47,10 +47,10 @@ def is_own_header(line: bytes, seeds: Iterable[int]) -> bool:
 
 
 def as_known_version(header: Message) -> Message:
-    """Return a header with its version set to the known one. The log must not be read-only.
+    """Return a header with its version set to the known one. Call this only if the log is not read-only.
 
-    Another version in such a header is damage. When the header is written again, it gets a correct checksum, so that
-    the damage could no longer be recognised.
+    In such a log, another version in a header is damage. When the header is written again, it gets a correct checksum,
+    and then nobody could see the damage.
     """
     if not unknown_version(header):
         return header

@@ -32,7 +32,7 @@ def with_password(shown: str, conninfo: str) -> str:
 
 
 def without_userinfo_password(server: str, name: str) -> str:
-    """Return the part of a URL before `?` (`server`) without a password. It may name several hosts.
+    """Return the part of a URL before `?` (`server`) without a password. The URL may name several hosts.
 
     Raises:
         ValueError: a host, a port or a database cannot be read; it may be a part of a password.

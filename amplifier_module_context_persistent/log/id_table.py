@@ -38,7 +38,7 @@ class IdTable:
         """The number of positions, from the first, that are in the table."""
 
     def catch_up(self, column: array[int]) -> None:
-        """Add new hashes of the column: none if there are few, and a limited number at once, so that it is fast."""
+        """Add new hashes of the column to the table: none if there are few, and only a limited number at once."""
         end = min(len(column), self.count + MOST_AT_ONCE)
         if end - self.count <= FEW:
             return
@@ -57,7 +57,10 @@ class IdTable:
             self.count = stop
 
     def positions(self, hashed: int, column: array[int]) -> Iterator[int]:
-        """Yield the positions of a hash in the column, from the last to the first, also those not yet in the table."""
+        """Yield the positions of a hash in the column, from the last to the first.
+
+        Hashes not yet in the table are found too.
+        """
         yield from _search(column[self.count :], hashed, self.count)
         for segment in reversed(self._segments):
             number = segment.heads[hashed % segment.buckets]

@@ -48,9 +48,10 @@ class IndexBuilder:
         self.left_out: list[int] = []
         """The ordinals of the replaced messages."""
         self.copying = False
-        """Whether the current lines are copies: they follow a break of the chain and repeat messages."""
+        """Whether the current lines are copies. Copies follow a break of the chain and repeat messages."""
         self._status: ControlStatus
-        """The status of the control record that is being read; not set before the first one."""
+        """The status of the control record that is being read. The attribute is not set before the first such record.
+        """
         self.bundle_end = 0
         """The byte offset at which the last scanned bundle (`log/bundle.py`) ends."""
         self.session = SessionReader(self.index, self.places)
@@ -139,14 +140,17 @@ class IndexBuilder:
             self._resets.member(ordinal, member.reset_id, member.number, doubtful=doubtful)
 
     def doubt(self, first: int, place: Place) -> None:
-        """Mark the messages from an ordinal on as inserted ones; `place` is the first inserted line."""
+        """Note that the messages from the ordinal `first` on may have been inserted. `place` is the first such line."""
         hashes = self.index.columns.id_hashes
         for ordinal in range(first, len(self.index)):
             if self.index.is_held(ordinal):
                 self.doubtful.setdefault(hashes[ordinal], (ordinal, place))
 
     def withdraw_copies(self, hashes: Iterable[int]) -> bool:
-        """Remove doubtful messages with these ids, because sound ones were found; return whether there were any."""
+        """Remove doubtful messages with these ids, because sound ones were found.
+
+        Return whether any message was removed.
+        """
         if not self.doubtful:
             return False
         found = [self.doubtful.pop(hashed) for hashed in hashes if hashed in self.doubtful]

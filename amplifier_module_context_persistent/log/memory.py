@@ -46,7 +46,7 @@ class MemoryLog:
     def append(self, batch: Sequence[Prepare], *, wait: bool = True) -> list[Outcome]:
         """Append the records of each caller of a batch, and return the outcome of each caller.
 
-        An exception in one caller's function rejects only this caller.
+        An exception in one caller's function is the outcome of this caller only.
         """
         outcomes: list[Outcome] = []
         for prepare in batch:
@@ -60,7 +60,7 @@ class MemoryLog:
         return outcomes
 
     def _keep(self, line: bytes, messages: int) -> None:
-        """Keep the line of a record; `messages` is the number of messages in it."""
+        """Keep the line of a record. `messages` is 1 if the record is a message, 0 if it is a control record."""
         self._records.append(line)
         self._lines.extend([line[:-1]] * messages)
 

@@ -36,7 +36,7 @@ def check_is_log(reader: ReadableLog) -> None:
 
 
 def check_may_be_written(log: ReadableLog) -> None:
-    """Check that a session may append to a file: it is a log, or the remains of one after a crash or a flipped bit.
+    """Check that a session may append to a file: a log, or what a crash or a flipped bit left of a log.
 
     Raises:
         DamagedArchiveError, NotALogError: as `check_is_log`.
@@ -98,7 +98,8 @@ def _different_bytes(first: bytes, expected: bytes) -> int:
 def _is_torn_record(reader: ReadableLog) -> bool:
     """Return whether a file is a torn first append: one line that begins a JSON object and does not end it.
 
-    The keys of a message may be in any order, so its beginning may be unknown. A JSON file of another kind is complete.
+    The keys of a message may be in any order, so the first bytes need not be those of a known record. A JSON file of
+    another kind is complete.
     """
     described = reader.describe()
     if described.size_bytes > MAX_RECORD_BYTES:

@@ -68,7 +68,7 @@ def open_log(
 
 
 def open_existing(location: str) -> ReadableLog | None:
-    """Open the log at a location for reading; None if it does not exist.
+    """Open the log at a location for reading; None if the log does not exist.
 
     Raises:
         FileExistsError: the path exists and is not a file.

@@ -43,7 +43,7 @@ class OpenMark:
         self._path = mark_path(file.path)
         self._fd = -1
         self._is_refused = False
-        """Whether a mark was refused. It is not tried again before the log is closed."""
+        """Whether a mark was refused. Then no mark is tried before the log is closed."""
 
     @property
     def is_due(self) -> bool:
@@ -51,7 +51,7 @@ class OpenMark:
         return self._fd < 0 and not self._is_refused
 
     def take(self) -> None:
-        """Mark the log as open, unless it is marked already or is being deleted at this moment."""
+        """Mark the log as open. Do nothing if the log is marked already, or is being deleted at this moment."""
         if not self.is_due:
             return
         try:
@@ -85,8 +85,8 @@ class OpenMark:
     def forget(self) -> None:
         """Close the inherited files in a forked child, without removing the mark.
 
-        Parent and child share the lock on the mark's file. So closing the file in the child does not unlock it: the
-        log stays marked until the parent closes the file too.
+        Parent and child share the lock on the mark's file. So closing the file in the child does not unlock it: the log
+        stays marked until the parent process closes the file too.
         """
         fd = self._fd
         self._fd = -1
@@ -154,8 +154,8 @@ def keep_closed(log: str) -> Iterator[bool | None]:
     """Keep sessions from marking a log as open while a block lasts.
 
     Yields:
-        True if no session has the log open. None if that is unknown because the file system has no locks. False if a
-        session has it open; then the mark is not taken.
+        True if no session has the log open. None if this is unknown because the file system has no locks. False if a
+        session has the log open; then sessions are not kept from marking it.
     """
     path = mark_path(log)
     try:

@@ -67,7 +67,7 @@ def fetch_lines(index: Index, ordinals: Sequence[int], read: Read) -> Iterator[L
 
 
 def _end_of_block(index: Index, ordinals: Sequence[int], first: int) -> int:
-    """Return the position after the last of the ordinals, from position `first` on, that are read in one block.
+    """Return the end of the block that begins at the position `first` of the ordinals. One read fetches a block.
 
     A block ends before a record that is far away or before the records read so far, and when it is large enough.
     """
@@ -86,7 +86,7 @@ def _end_of_block(index: Index, ordinals: Sequence[int], first: int) -> int:
 
 
 def fetch_neighbours(index: Index, ordinals: range, read: Read) -> bytes:
-    """Return the lines of adjacent records, each with its LF. If few bytes are between them, it is a single read.
+    """Return the lines of adjacent records, each with its LF. If few bytes are between the lines, one read is enough.
 
     Args:
         index: has the offsets of the records.
@@ -112,7 +112,7 @@ def fetch_neighbours(index: Index, ordinals: range, read: Read) -> bytes:
 
 
 def checked(index: Index, lines: Iterable[Line], location: str) -> Iterator[Line]:
-    """Yield lines after checking that they are unchanged since the index was made.
+    """Yield lines after checking that each line is unchanged since the index was made.
 
     Raises:
         LogUnreadableError: a line has changed.
@@ -146,7 +146,7 @@ def parsed(index: Index, lines: Iterable[Line], location: str) -> Iterator[Messa
 
 
 def parsed_line(index: Index, line: Line, location: str) -> Message:
-    """Return the message of one verified line, with an id; errors as for `parsed`."""
+    """Return the message of one verified line, with an id. The errors are those of `parsed`."""
     ordinal, content = line
     try:
         message = decode(content)

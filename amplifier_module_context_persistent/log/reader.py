@@ -44,7 +44,7 @@ from .verified_pages import VerifiedPages
 logger = logging.getLogger(__name__)
 
 SCANNED_BYTES = 4 << 20
-"""A snapshot is taken after a scan of at least this many bytes."""
+"""A scan of at least this many bytes is followed by a snapshot of the scan."""
 END_BYTES = 32  # enough for a record's checksum
 
 
@@ -95,7 +95,7 @@ class LogReader:
         self._end = b""
         """The file's last bytes at the last check."""
         self.known_end = b""
-        """The last scanned bytes: a checksum that covers everything before it."""
+        """The last scanned bytes. They contain a checksum that covers everything before."""
         self._pid = os.getpid()
 
     @property
@@ -105,7 +105,10 @@ class LogReader:
 
     @property
     def torn(self) -> TornTail | None:
-        """The torn tail at the last `follow`: the next append saves it aside and cuts it. None if there is none."""
+        """The torn tail at the last `follow`, or None if the log has none.
+
+        The next append saves the tail aside and cuts it.
+        """
         start = self.scanner.offset
         if self.size <= start or self.file.fd is None:
             return None
@@ -117,9 +120,10 @@ class LogReader:
         return self.scanner.offset > self.size
 
     def _open(self, *, create: bool = False) -> bool:
-        """Open and scan the log, or with `create` make it if it does not exist. Return False if it is open already.
+        """Open and scan the log, or with `create` make a log that does not exist.
 
-        A forked child opens the file again: the lock belongs to the open file, which it shares with its parent.
+        Return False if the log is open already. A forked child opens the file again: the lock belongs to the open file,
+        which it shares with its parent.
 
         Raises:
             LogUnreadableError: the log exists and cannot be read.
@@ -152,7 +156,7 @@ class LogReader:
         self._end = self.known_end = b""
 
     def follow(self) -> None:
-        """Read records that others appended. If the log does not continue the known bytes, scan it from the start.
+        """Read records that others appended. If the log does not continue the known bytes, scan the whole log.
 
         If another file has taken the log's place, a lock on the old file is lost.
 
@@ -207,7 +211,7 @@ class LogReader:
             self._snapshots.follow_file(self.path, before, self.file.open_status())
 
     def _take_written(self, lines: Sequence[bytes], checks: Sequence[int]) -> None:
-        """Add lines, of which there may be none, to the index. They were just written after the known bytes.
+        """Add lines that were just written after the known bytes to the index. There may be no lines.
 
         Args:
             lines: the lines, as `seal` made them.
@@ -259,7 +263,7 @@ class LogReader:
         return LogDescription(self.path, exists, self.size, torn_bytes, self.lost_messages, archived=is_archived)
 
     def _keep_snapshot(self, least_bytes: int, *, waits: bool = False) -> None:
-        """Write a snapshot if at least `least_bytes` are not covered by one; on another thread, unless `waits`.
+        """Write a snapshot if the last one leaves at least `least_bytes` uncovered. Use another thread, unless `waits`.
 
         After a failure, the next snapshot is tried only after another `least_bytes`.
         """
@@ -297,7 +301,9 @@ class LogReader:
     def _read_restored(
         self, give: Callable[[Index, Sequence[int]], Iterator[list[T]]], ordinals: Sequence[int]
     ) -> Iterator[list[T]]:
-        """Yield records of an index that a snapshot restored. If one differs from the snapshot, scan the log and go on.
+        """Yield records of an index that a snapshot restored.
+
+        If a record differs from the snapshot, scan the log and go on.
 
         Args:
             give: yields records of an index, some at a time.
@@ -323,7 +329,7 @@ class LogReader:
             yield from give(index, ordinals[given:])
 
     def _forget(self) -> None:
-        """Begin a new index, and keep the last one to find lost messages."""
+        """Begin a new index. Keep the last index to find lost messages."""
         if self._before is None and len(self.index):
             self._before = self.index
         self.scanner = self._new_scanner(self.max_record_bytes)

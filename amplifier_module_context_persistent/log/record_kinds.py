@@ -17,17 +17,17 @@ class RecordKind:
     """The properties of a kind of control record."""
 
     frames: bool = False
-    """Whether it is part of a reset. A purge rewrites it, or leaves it out with its reset."""
+    """Whether the record begins or commits a reset. A purge rewrites the record, or leaves it out with its reset."""
     bundles: bool = False
-    """Whether it describes the records of one append. A purge leaves it out, because it writes a whole file."""
+    """Whether the record describes the records of one append (`log/bundle.py`). A purge leaves such records out."""
     permanent: bool = False
-    """Whether no purge removes it."""
+    """Whether a purge always keeps the record."""
     depends_on_history: bool = False
-    """Whether it describes a part of the history, as a receipt does."""
+    """Whether the record describes a part of the history, as a receipt does."""
     last_in_force: bool = False
-    """Whether only the last record, the one in force, has an effect."""
+    """Whether only the last record of this kind, the one in force, has an effect."""
     outlives_messages: bool = False
-    """Whether it stays valid after the messages before it were purged."""
+    """Whether the record stays valid after the messages before it were purged."""
     named_by_hash: bool = False
     """Whether its name is the hash of its text; if the text is redacted, the record is left out."""
     names: frozenset[str] = frozenset()

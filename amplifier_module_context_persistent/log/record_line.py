@@ -159,7 +159,7 @@ def encode_object(value: Mapping[str, Any], *, is_finite: bool = False) -> bytes
 def encode_whole(value: Mapping[str, Any], *, is_finite: bool = False) -> bytes:
     """Encode an object like `encode_object`, but with the closing brace.
 
-    A caller that can leave the brace out itself saves a copy of a long record.
+    A caller that can encode the object without this brace saves a copy of a long record.
     """
     try:
         encoded = orjson.dumps(value)
@@ -201,7 +201,7 @@ def decode(line: bytes) -> Message:
 
 
 def member_of(line: bytes) -> Member | None:
-    """Return the membership in a line (without LF); None if it belongs to no reset, or has no checksum."""
+    """Return the membership in a line (without LF). None if the message is in no reset, or the line has no checksum."""
     if not has_crc(line):
         return None
     end = line[:-CRC_TAIL_BYTES].removesuffix(MARK)
@@ -218,7 +218,7 @@ def member_of(line: bytes) -> Member | None:
 
 
 def has_misplaced_crc(line: bytes) -> bool:
-    """Return whether a line has a checksum inside instead of at its end, so that another program has rewritten it."""
+    """Return whether a line has a checksum that is not at its end. Then another program has rewritten the line."""
     if b'"_crc"' not in line:
         return False
     try:
@@ -247,7 +247,7 @@ def message_id_of(message: Message, line: bytes, offset: int) -> str:
 def message_alone(line: bytes, message_id: str) -> bytes | None:
     """Return the JSON of the message in a line (without LF), without the keys of the log.
 
-    Return None if it is uncertain that `decode` would return the same message. It is certain for most lines that this
+    Return None if it is uncertain that `decode` would return the same message. That is certain for most lines that this
     package wrote: the last key before the checksum is the message's id.
     """
     body = line[:-CRC_TAIL_BYTES]
@@ -271,7 +271,7 @@ def may_be_rounded(line: bytes, value: Any) -> bool:
 
     Such a number has 19 digits or more. So all digits are replaced with zeros, and 19 zeros are searched; this takes a
     twelfth of a regular expression's time. First only every fourth byte is looked at, which is enough for most lines.
-    It is done in blocks, to limit the memory.
+    The line is read in blocks, to limit the memory.
 
     Args:
         line: the JSON.
@@ -290,7 +290,8 @@ def _floats_in(value: Any) -> Iterator[float]:
     """Yield the floats in a value of plain JSON types."""
     left = [[value]]
     for one in left:  # the list grows in the loop, because a line may be nested too deeply for recursion
-        for item in one.values() if isinstance(one, dict) else one:
+        items = one.values() if isinstance(one, dict) else one
+        for item in items:
             kind = type(item)
             if kind is dict or kind is list:
                 left.append(item)

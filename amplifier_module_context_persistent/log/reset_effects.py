@@ -33,7 +33,7 @@ class _Member(NamedTuple):
     """A new message of a reset."""
 
     number: int
-    """Its place among the reset's new messages, from 0; any number if it is damaged."""
+    """The place of the message among the reset's new messages, from 0; any number if the message is damaged."""
     ordinal: int
 
 
@@ -41,9 +41,9 @@ class _RunEnd(NamedTuple):
     """An end of a run that a reset keeps."""
 
     position: int | None
-    """The position in the live history; None if all ids at this end are lost."""
+    """The position of this end of a run in the live history. None if all ids at this end are lost."""
     skipped: int
-    """The number of ids at this end that are further out, and are lost or not used."""
+    """The number of ids at this end that are further out than the position, and are lost or not used."""
 
 
 @dataclass(slots=True)
@@ -61,7 +61,8 @@ class _State:
     members: list[_Member] = field(default_factory=list)
     """Its new messages."""
     runs: list[tuple[int, array[int]]] = field(default_factory=list)
-    """Once it is in force: for each run, the number of the reset's new messages before it, and its ordinals."""
+    """Once the reset is in force: for each run, the number of the reset's new messages before it, and the run's
+    ordinals."""
 
     def content(self) -> list[int]:
         """Return the ordinals of the messages that the reset makes live, in order."""
@@ -144,7 +145,7 @@ class Resets:
         self._apply(state, reset)
 
     def member(self, ordinal: int, reset_id: str, number: int, *, doubtful: bool = False) -> None:
-        """Add a message to its reset. If it is `doubtful`, it may be damaged, and the reset's id may be wrong."""
+        """Add a message to its reset. A `doubtful` message may be damaged, so that the reset's id may be wrong."""
         state = self._states.setdefault(reset_id, _State())
         state.members.append(_Member(number, ordinal))
         is_known = state.begun or state.committed
@@ -219,9 +220,9 @@ class Resets:
         return runs
 
     def _without_nameless(self, state: _State, reset: Reset, after: array[int]) -> array[int]:
-        """Add damaged messages that name no reset to this one, if it lacks enough messages; return the other messages.
+        """Add damaged messages that name no reset to this reset, if it lacks enough messages.
 
-        Only the new messages of a reset are written between its begin and its commit.
+        Return the other messages. Only the new messages of a reset are written between its begin and its commit.
         """
         found = [ordinal for ordinal in after if ordinal >= state.first and self._is_damaged(ordinal)]
         if not found or len(found) > reset.count - len(state.members):
@@ -233,7 +234,7 @@ class Resets:
     def _number_damaged(self, state: _State, reset: Reset) -> None:
         """Number the damaged messages of a reset anew, with the numbers that its sound messages do not have.
 
-        Do nothing if the numbers of all its messages are valid: distinct, and less than the count of new messages.
+        Do nothing if all messages have valid numbers: distinct, and less than the count of new messages.
         """
         damaged = sorted(member.ordinal for member in state.members if self._is_damaged(member.ordinal))
         if not damaged or len(state.members) > reset.count:
@@ -328,7 +329,7 @@ class _LostLines:
     def _spans(self, position: int) -> list[tuple[int, int]]:
         """Return the byte ranges of the file where a message before this position may have been lost.
 
-        These are right before the message at the position, and right after the live message before it.
+        These ranges are right before the message at the position, and right after the live message before it.
         """
         live = self._live
         if position == len(live):  # messages after the last live one may be anywhere after it
@@ -366,8 +367,8 @@ class _LostLines:
 def _ends_of(starts: Sequence[int | None], ends: Sequence[int | None], count: int) -> tuple[_RunEnd, _RunEnd]:
     """Return the two ends of a run.
 
-    A damaged message may be in another place of the history than before. So those ids are used that enclose the most
-    messages, up to `count`. The messages of skipped ids are taken from their present places.
+    A damaged message may be in another place of the history than before. So the ids that enclose the most messages are
+    used, up to `count`. The messages of skipped ids are taken from their present places.
 
     Args:
         starts: the positions of the ids at the run's start, from the outermost on; None for an id that is lost.
@@ -407,7 +408,7 @@ def _outside(positions: Sequence[int | None], start: int, end: int) -> list[int]
 
 
 def find_position(index: Index, live: Sequence[int], message_id: str) -> int | None:
-    """Return the position of a message in a live history; None if the history does not have it."""
+    """Return the position of a message in a live history; None if the message is not live."""
     ordinal = index.find_live(message_id, live)
     if ordinal is None or ordinal not in live:
         return None

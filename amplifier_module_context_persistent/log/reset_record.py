@@ -27,10 +27,11 @@ _OWN_BYTES = len(_OWN_KEY) + 9
 
 @dataclass(frozen=True, slots=True)
 class KeptRun:
-    """Adjacent messages that stay live.
+    """Adjacent messages that stay live in a reset.
 
-    `position` is the number of new messages of the reset before them. `first` and `last` are the ids of the first two
-    and of the last two messages (or of the only one).
+    `position` is the number of new messages of the reset before the run. `first` and `last` are the ids of the run's
+    first
+    two and last two messages (or of the only message).
     """
 
     position: int
@@ -60,7 +61,7 @@ class Reset:
     runs: tuple[KeptRun, ...] = ()
 
     def fields(self) -> dict[str, Any]:
-        """Return the fields of the description for the begin and the commit; `parse` reads them."""
+        """Return the run as fields of the records that begin and commit a reset. `parse` reads these fields."""
         runs = [
             {"position": run.position, "count": run.count, "first": list(run.first), "last": list(run.last)}
             for run in self.runs
@@ -89,7 +90,7 @@ def frame(reset: Reset, messages: Sequence[bytes]) -> list[bytes]:
 
 
 NewMessage = Callable[[Member], bytes]
-"""A function that encodes a new message. It gets the field that marks the message as a part of the reset."""
+"""A function that encodes a new message. Its argument is the field that marks the message as a part of the reset."""
 
 
 def reset_bodies(
@@ -163,7 +164,7 @@ def is_intact(line: bytes) -> bool:
 
 
 def parse(value: Mapping[str, Any]) -> Reset | None:
-    """Read the description in a record; None if it is malformed."""
+    """Read the description in a record; None if the description is malformed."""
     texts = {key: value.get(key) for key in ("id", "reason", "time", "upto")}
     if not all(isinstance(text, str) for text in texts.values()):
         return None

@@ -11,9 +11,10 @@ import shutil
 
 
 def free_bytes(path: str | os.PathLike[str]) -> int | None:
-    """Return the bytes that this user may still write on the disk of a path; None if the system does not tell.
+    """Return the bytes that this user may still write on the disk of a path.
 
-    The path need not exist; then the nearest directory above it counts.
+    The result is None if the system does not tell the number. The path need not exist; then the nearest directory above
+    it counts.
     """
     place = os.path.abspath(path)
     while not os.path.exists(place) and place != os.path.dirname(place):
@@ -46,7 +47,7 @@ def check_room(path: str, needed_bytes: int) -> None:
     """Check that a file fits on its disk. Other files may still take the room before it is written.
 
     Raises:
-        OSError: it does not fit.
+        OSError: the file does not fit.
     """
     free = free_bytes(path) if needed_bytes else None
     if free is not None and free < needed_bytes:

@@ -20,7 +20,7 @@ def save_torn_tail(files: FileSystem, fd: int, path: str, torn: TornTail) -> str
     """Copy a torn tail into a new file beside the log, sync file and directory, and return the copy's path.
 
     The copy's name contains the offset and the checksum. So after a crash between saving and cutting, the copy is found
-    and not made again. If a file with this name has other content, a number is added to the name.
+    and no second one is made. If a file with this name has other content, a number is added to the name.
 
     Raises:
         OSError: the copy could not be written and synced; the log is unchanged.
@@ -49,7 +49,7 @@ def saved_tails(path: str) -> list[str]:
 
 
 def _write_copy(files: FileSystem, copy: int, name: str, blocks: Iterator[bytes]) -> None:
-    """Fill and sync a new file. If that fails, the file is removed, so that a full disk does not collect them."""
+    """Fill and sync a new file. If this fails, remove the file, so that a full disk does not collect such files."""
     try:
         try:
             for block in blocks:
@@ -65,7 +65,10 @@ def _write_copy(files: FileSystem, copy: int, name: str, blocks: Iterator[bytes]
 
 
 def _is_copy(files: FileSystem, name: str, size: int, crc: int) -> bool:
-    """Return whether a file is a copy of the tail already. If so, sync it: its writer may have died before the sync."""
+    """Return whether a file is a copy of the tail already.
+
+    If so, sync the file, because its writer may have died before the sync.
+    """
     try:
         fd = files.open_readonly(name)
     except OSError:

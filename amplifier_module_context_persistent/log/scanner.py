@@ -61,7 +61,7 @@ class Scanner:
         self.builder = builder or IndexBuilder()
         self.max_record_bytes = max_record_bytes
         self.finds_plain_users = finds_plain_users
-        """Whether to find plain user messages (`MessageColumns.plain_users`); a purge does not need them."""
+        """Whether to find plain user messages (`MessageColumns.plain_users`); a purge does not need this flag."""
         self.offset = 0
         """The offset of the next line; the end of the scanned bytes."""
         self.line = 0
@@ -141,7 +141,7 @@ class Scanner:
         self.skip_indexed(sound, offset, seed)
 
     def take_sealed(self, line: bytes, crc: int) -> None:
-        """Scan a line with its LF that was just sealed with `seed`, like `feed`, but without verifying it again.
+        """Scan a line with its LF that was just sealed with `seed`, like `feed`, but without verifying the line again.
 
         Args:
             line: the line.
@@ -307,7 +307,9 @@ class Scanner:
         self._take(line, 0, ControlStatus(is_intact(line)))
 
     def _seed_continued_by(self, body: bytes, stored: int) -> int | None:
-        """Return the checksum that a record in the current line continues; None if it continues no earlier line.
+        """Return the checksum that a record in the current line continues.
+
+        The result is None if the record continues no earlier line.
 
         Args:
             body: the record up to its checksum.
@@ -319,7 +321,7 @@ class Scanner:
         return None
 
     def _report_altered_checksum(self) -> None:
-        """Report that the line before the first chained line lost its checksum, unless it was reported already."""
+        """Report that the line before the first chained line lost its checksum, unless this was reported already."""
         bare = self._bare
         known = self.index.damage
         if bare is None or (known and known[-1].offset == bare.offset):

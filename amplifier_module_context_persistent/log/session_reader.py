@@ -42,7 +42,8 @@ class SessionReader:
         self._names_code = 0
         self._place = Place()
         self._status: ControlStatus
-        """The status of the control record that is being read; not set before the first one."""
+        """The status of the control record that is being read. The attribute is not set before the first such record.
+        """
         self._may_be_copy = False
 
     @property
@@ -96,7 +97,10 @@ class SessionReader:
             take(self, value)
 
     def receipt(self, line: bytes) -> bool:
-        """Apply a sound receipt without parsing it, which saves time. Return False if it must be parsed."""
+        """Apply a sound receipt (the record of a request) without parsing it.
+
+        Return False if the receipt must be parsed.
+        """
         names = b""
         provider_start = line.find(_PROVIDER)
         if provider_start != -1:
@@ -164,7 +168,10 @@ class SessionReader:
             change(self._live_between(name_of(turn[0]), name_of(turn[1])))
 
     def _live_between(self, first_id: str, last_id: str) -> Sequence[int]:
-        """Return the ordinals of the live messages from one id to another; empty if one of these two is not live."""
+        """Return the ordinals of the live messages from one id to another.
+
+        Empty if one of the two messages is not live.
+        """
         index = self.index
         found = index.find_all([first_id, last_id])
         first = found.get(first_id)

@@ -28,7 +28,8 @@ class SessionRecords:
     heads: set[str] = field(default_factory=set)
     """Hashes of the head texts (system prompts) in the log's `system` records."""
     line_shown: tuple[int, str] = (0, "")
-    """From the last receipt: the number of messages before it, and the last line of its view ("" if it has none)."""
+    """The number of messages before the last receipt, and the last line of the receipt's view ("" if there is no such
+    line)."""
     name: str = ""
     """The person's name for the session; "" if there is none."""
     tags: tuple[str, ...] = ()

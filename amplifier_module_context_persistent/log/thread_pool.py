@@ -105,7 +105,7 @@ class ThreadPool:
             self._place()
 
     def _place(self) -> None:
-        """Give jobs to threads. It must be called again after each release of the lock."""
+        """Give jobs to threads. Call this again after each release of the lock."""
         has_room = True
         while has_room and self._jobs and self._lock.acquire(blocking=False):
             try:
@@ -180,7 +180,7 @@ class ThreadPool:
 
 
 class _Waiting:
-    """A wait of the current thread, for a `with` statement. In a thread that belongs to no pool, it has no effect."""
+    """A wait of the current thread, for a `with` statement. Outside the threads of a pool it does nothing."""
 
     def __enter__(self) -> None:
         pool = _current.pool

@@ -28,7 +28,7 @@ _FEW = 64  # a shorter run of adjacent records is verified line by line
 _MARK_AT = -CRC_TAIL_BYTES - len(MARK)
 
 Fetch = Callable[[range], bytes]
-"""A function that returns the lines of adjacent records, each with its LF, without other lines between them."""
+"""A function that returns the lines of adjacent records, each with its LF. No other lines are between them."""
 
 
 class _Known(NamedTuple):
@@ -137,7 +137,7 @@ def _is_ordinary(index: Index, line: Line, message: Message) -> bool:
 def _parse(lines: bytes, *, has_members: bool) -> list[Message]:
     """Return the messages of ordinary lines (`_is_ordinary`), without the keys that the log added (`_crc`, `_reset`).
 
-    All lines are parsed together as one JSON array, because that is faster.
+    All lines are parsed together as one JSON array, because this is faster than line by line.
 
     Args:
         lines: the lines, each with its LF.

@@ -62,9 +62,9 @@ def append_one_row(
 ) -> Head | None:
     """Append a line if the log is unchanged since the caller read its row (`known`), and return the new row.
 
-    None if it has changed. With `durable`, the line is also not stored if the server's setting has changed meanwhile so
-    that the server does not wait for its disk (`connection.waits` is outdated). The caller then tries again with the
-    log's row locked; `rows.begin` reads the setting again.
+    The result is None if it has changed. With `durable`, the line is also not stored if the server's setting has
+    changed meanwhile so that the server does not wait for its disk (`connection.waits` is outdated). The caller then
+    tries again with the log's row locked; `rows.begin` reads the setting again.
 
     Args:
         connection: the connection; in autocommit mode the statement is its own transaction.

@@ -288,7 +288,7 @@ def append(
 ) -> Head | None:
     """Append lines if the log is unchanged since the caller read its row (`known`), and return the new row.
 
-    None if it has changed.
+    The result is None if it has changed.
 
     Args:
         connection: the connection; in autocommit mode the statement is its own transaction.
