@@ -32,7 +32,10 @@ Fetch = Callable[[Sequence[Entry]], Iterable[Message]]
 
 
 class Item(NamedTuple):
-    """One message of a view. It is a stored message, perhaps cut or with other call ids, or an inserted message."""
+    """One message of a view.
+
+    An item is a stored message, perhaps cut or with other call ids, or an inserted message.
+    """
 
     entry: Entry | None = None
     cut: Cut | None = None
@@ -42,7 +45,7 @@ class Item(NamedTuple):
     """The content that is left out because it is bound to another provider: `all` of it; `text`: all but the text of
     thinking; "": nothing."""
     call_ids: tuple[str, ...] = ()
-    """The ids of the message's calls in the view, or () if they are the stored ids."""
+    """The ids of the message's calls in the view, or () if the view shows the stored ids."""
     result: tuple[str, str] | None = None
     """The id and the name of the call that a result answers; None for other messages."""
     inserted: Message | None = None
@@ -118,15 +121,16 @@ def arrange(
 ) -> Arrangement:
     """Arrange a view: groups in order, every call answered, only system text before the first user message.
 
-    If the reader refuses a request that ends with an answer (`wire`), such a view ends with the user message
-    `[continued]`. The answer to that request records the line (`Origin.line_before`), and later views repeat it there.
+    If the reader refuses a request that ends with an answer (`wire`), a view that would end so gets the user message
+    `[continued]` at its end. The answer to that request records the line (`Origin.line_before`), and later views repeat
+    the line there.
 
     Args:
         entries: the kept entries, in the history's order.
         count: counts the tokens of an inserted message.
         how: the plan and the reader.
-        after: an earlier arrangement with the same counter. If the entries continue it, only the new ones are
-            arranged, and its inserted texts are not counted again. It does not change the result.
+        after: an earlier arrangement with the same counter. If the entries continue it, only the new ones are arranged,
+            and its inserted texts are not counted again. It does not change the result.
         groups: the tool groups of the entries, if the caller has them.
     """
     entries = list(entries)
@@ -141,7 +145,10 @@ def arrange(
 
 @dataclass(slots=True)
 class Arranger:
-    """The state while entries are arranged, one tool group after the other. Use it once; `copy` continues it."""
+    """The state while entries are arranged, one tool group after the other.
+
+    Use an arranger once; `copy` continues it.
+    """
 
     count: Count
     how: Presentation
@@ -171,7 +178,7 @@ class Arranger:
     def goes_on_in(self, entries: list[Entry], how: Presentation) -> bool:
         """Return whether this arrangement can be continued to a list of entries.
 
-        The list must begin with the entries arranged here, the presentation must be equal, and none of the later
+        The list must begin with the entries arranged here, and the presentation must be equal. None of the later
         entries may be a late result for an earlier call.
         """
         arranged = len(self.entries)
@@ -183,7 +190,10 @@ class Arranger:
         return self.open_calls.isdisjoint(answers_to_earlier_calls)
 
     def arrange(self, entries: list[Entry], groups: Sequence[Group] | None = None) -> Arrangement:
-        """Arrange the next entries, after those that were arranged before; `groups` are their tool groups if known."""
+        """Arrange the next entries, after the entries that were arranged before.
+
+        `groups` are their tool groups if known.
+        """
         groups = tool_groups(entries) if groups is None else groups
         first_new = len(self.items)
         native, inserted = self._places(groups) if not self.entries else (-1, {})
@@ -247,12 +257,18 @@ class Arranger:
 
     @property
     def _wants_user(self) -> bool:
-        """Whether missing user messages are inserted. They are not if no reader is named and no plan is followed."""
+        """Whether missing user messages are inserted.
+
+        None are inserted if no reader is named and no plan is followed.
+        """
         return self.how.wire.user_first or self.how.plan is not NO_PLAN
 
     @property
     def _ends_with_answer(self) -> bool:
-        """Whether the last message is an answer. System text does not count, since providers move it elsewhere."""
+        """Whether the last message is an answer.
+
+        System text at the end does not count, since providers move it elsewhere.
+        """
         return self.previous is not None and self.previous.role == "assistant" and not self.answered
 
     def _line_before(self, head: Entry) -> str:
@@ -268,7 +284,7 @@ class Arranger:
         return head.origin.line_before
 
     def _add_calls(self, group: Group, renamed: Mapping[tuple[int, int], str]) -> None:
-        """Add a message with calls and, right after it, one result for each of them.
+        """Add a message with calls and, right after it, one result for each call.
 
         Args:
             group: the message and its results.

@@ -45,7 +45,7 @@ from .unbound_messages import without_bonds
 _CACHE_CONTROL = "cache_control"
 _MOST_DIGITS = 6
 Chains = tuple[bytes, ...]
-"""The hash chain of a view at one position, and other chains that count as equal to it."""
+"""The hash chain of a view at one position, and other chains that are treated as equal to this one."""
 
 
 def tools_hash(tools_json: str) -> str:
@@ -128,7 +128,7 @@ class BoundViews:
 
     @property
     def begins_turn(self) -> bool:
-        """Whether the present view ends with a human message and shows reasoning before it."""
+        """Whether the present view ends with a human message, and shows reasoning before this message."""
         return len(self._given) == self._turn + 1 and any(known.bond for known in self._hashes)
 
     @property
@@ -200,7 +200,7 @@ class BoundViews:
     def _hash_new(
         self, items: Sequence[Item], messages: Callable[[int], Sequence[Message]], *, of: object, reader: Recipient
     ) -> int:
-        """Hash the items that differ from the last view and return the number of items before them."""
+        """Hash the items that differ from the last view and return the number of items before these."""
         same = 0
         if of is self._of and reader == self._reader:
             same = common_length(self._given, items)
@@ -215,10 +215,7 @@ class BoundViews:
         return same
 
     def _seed_of(self, tools: str, head: Sequence[Message]) -> bytes:
-        """Return the chain before the first item.
-
-        It hashes the tools, the head, all other system text, and the head again.
-        """
+        """Return the hash chain before the first item."""
         heading = [sent_hash(message) for message in head]
         other_system_text = [digest for _, digest in self._instructing]
         seed = blake2b(bytes(DIGEST_BYTES) + tools.encode(), digest_size=DIGEST_BYTES).digest()
@@ -253,7 +250,7 @@ class BoundViews:
 
 
 def _hashes(item: Item, message: Message) -> _Hashes:
-    """Hash one message. `bare` equals `shown` if the message shows no reasoning."""
+    """Hash one message. The hashes `bare` and `shown` are equal if the message shows no reasoning."""
     shown = sent_hash(message)
     instructs = message.get("role") in INSTRUCTING
     entry = item.entry

@@ -57,8 +57,8 @@ class Origin:
     refers_to: str = ""
     """The id of the message that a page of `recall` is from; "" for other messages."""
     line_before: str = ""
-    """The `[continued]` line that the answer's request ended with, or "". Later views for a reader who needs such lines
-    repeat it."""
+    """The `[continued]` line at the end of the request that the answer answers, or "". Later views for a reader who
+    needs such lines repeat the line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,8 @@ class RequestForm:
     """The form of a stored message in a request before any plan changes it."""
 
     blank: bool = False
-    """Whether no part of the message can be sent. It is left out, because providers refuse empty messages."""
+    """Whether no part of the message can be sent. Such a message is left out, because providers refuse empty messages.
+    """
     plain: bool = True
     """Whether the message is in a form that every provider accepts."""
     for_readers: bool = False
@@ -108,7 +109,7 @@ class Changes:
     omits: frozenset[int] = frozenset()
     """The numbers of the media that are left out. Their tokens are not counted."""
     no_recall: bool = False
-    """Whether the lines shown for left-out media name no way to recall them: there is no tool `recall`."""
+    """Whether the lines shown for left-out media name no way to recall the media, because there is no tool `recall`."""
     chain_ends: bool = False
     """Whether the id of a server's copy of the conversation is left out, because a plan came after it."""
 
@@ -147,7 +148,10 @@ class Entry:
 
     @property
     def stays(self) -> bool:
-        """Whether `preserve_system` keeps the message: it is system text, and not from a hook in the conversation."""
+        """Whether `preserve_system` keeps the message.
+
+        It keeps all system text, except text of hooks in the conversation.
+        """
         return self.role in INSTRUCTING and not self.origin.hook
 
     @property
@@ -380,7 +384,7 @@ def without_some_media(
 def lighter(
     entry: Entry, numbers: AbstractSet[int], count: Callable[[Message], int], *, no_recall: bool = False
 ) -> Entry:
-    """Return an entry without some of its media. A line of text replaces each of them.
+    """Return an entry without some of its media. A line of text replaces each medium.
 
     Args:
         entry: the entry. It is returned itself if it already leaves these media out.

@@ -49,9 +49,9 @@ def closed_calls(
 ) -> dict[str, frozenset[str]]:
     """Return the ids of calls in kept groups that no later message can answer, by message id.
 
-    A later call that is not kept may have the id too. A result of the later call must not be taken for a result
-    of the earlier one. If the groups do not reach the end of the history (`to_the_end`), later calls are unknown, and
-    every call without a result is closed.
+    A later call that is not kept may have the same id. A result of the later call must not be taken for a result of the
+    earlier one. If the groups do not reach the end of the history (`to_the_end`), later calls are unknown, and every
+    call without a result is closed.
     """
     closed: dict[str, frozenset[str]] = {}
     unanswered = [position for position, group in enumerate(groups) if kept[position] and group.unanswered]
@@ -76,10 +76,10 @@ def _last_groups_by_call(groups: Sequence[Group]) -> dict[str, int]:
 
 
 class LateResults:
-    """Finds late results: the model has already seen a stand-in for them.
+    """Finds late results: results for which the model has already seen a stand-in.
 
-    Adjacent answers are parts of one response and count as one. If a list continues the list of the call before, only
-    its new entries are read.
+    Adjacent answers are parts of one response and count as one answer. If a list continues the list of the call before,
+    only the new entries are read.
     """
 
     def __init__(self) -> None:

@@ -24,12 +24,12 @@ IMPORTED = "imported"
 _LEFT_OUT_IF_EMPTY = frozenset(
     {"silent", "closed", "media", "hidden", "changed", "read", "in_vain", "narrates", "no_recall", WIRE}
 )
-"""Fields that a plan's record has only if they are not empty."""
+"""Fields that are in a plan's record only if they are not empty."""
 SUMMARY_TAGS = ("<summary>\n", "\n</summary>")
 
 
 class Quote(NamedTuple):
-    """One line that quotes a message left out of the view, shortened."""
+    """One line that quotes, shortened, a message that the view leaves out."""
 
     id: str
     """The id of the message."""
@@ -107,7 +107,7 @@ class NativeItem:
     seed: str = ""
     """The hash of the tools and the system text of the request that made the item."""
     stands_for: tuple[str, ...] = ()
-    """The chains of the replaced messages; several if an earlier item is among them."""
+    """The hash chains of the replaced messages: several if an earlier item is among these messages."""
     usage: Mapping[str, int] = field(default_factory=dict)
     """The provider's usage report for the request that made the item."""
 

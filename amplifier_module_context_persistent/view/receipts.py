@@ -133,13 +133,13 @@ class Receipt:
     hash: str
     render: Mapping[str, Any] = field(default_factory=dict)
     model: str = ""
-    """The model, if the provider names it."""
+    """The model, or "" if the provider does not name it."""
     tools: str = ""
     """The hash of the tool definitions; "" if there were none."""
     unbound: int = 0
     """The number of answers shown without their reasoning, because a message before it changed."""
     bound: str = ""
-    """The hash of the whole request (`bound_reasoning.py`); "" in receipts of versions that did not have it."""
+    """The hash of the whole request (`bound_reasoning.py`); "" in receipts of versions that did not write this hash."""
 
     @property
     def rules(self) -> int:

@@ -59,14 +59,15 @@ class Binding(NamedTuple):
     """A regular expression for the models' names; "" for all models, also unnamed ones."""
     binds: frozenset[str]
     reads: str
-    """A regular expression for other models of the family whose reasoning they can read; "" for none."""
+    """A regular expression for other models of the family. The row's models can read the reasoning of those; "" for
+    none."""
     source: str
     read_on: str
     narrates: bool = False
     """Whether the model's text between tool calls arrives as readable thinking."""
 
     def fits(self, family: str, model: str) -> bool:
-        """Return whether the row applies to a model. `model` is "" if the request does not name one."""
+        """Return whether the row of the table applies to a model. `model` is "" if the request does not name one."""
         if self.family not in ("", family):
             return False
         if not self.models:
@@ -81,7 +82,7 @@ class Prefill(NamedTuple):
     version: re.Pattern[str]
     """Finds the version in a model's name: one or two numbers."""
     names: tuple[str, ...]
-    """Words; each such model has one of them in its name. Other models are unknown."""
+    """Words of which each such model has one in its name. Models without such a word are unknown."""
     refuses_from: tuple[int, int]
     source: str
     read_on: str
@@ -261,8 +262,8 @@ class Recipient:
     def refuses(self, bond: Bond) -> bool:
         """Return whether the reader would refuse content with this bond, whatever comes before the content.
 
-        If the maker is unknown, every family that may have made the content accepts it. An unknown reader refuses
-        nothing.
+        If the maker is unknown, every family that may have made the content is taken to accept it. An unknown reader
+        refuses nothing.
         """
         family = self.family
         if not self.provider:
@@ -276,7 +277,10 @@ class Recipient:
         return self._refuses_family(bond)
 
     def _refuses_family(self, bond: Bond) -> bool:
-        """Return whether the reader would refuse this content of its own family, by its provider or its model."""
+        """Return whether the reader would refuse this content of its own family.
+
+        The answer depends on the provider and the model that made the content.
+        """
         binding = self.binding
         is_elsewhere = bool(bond.provider) and bond.provider.lower() != self.provider.lower()
         if ACCOUNT in binding.binds and is_elsewhere:
@@ -318,7 +322,7 @@ A key may have a prefix before a colon (`openai:response_id`), or be below the n
 """
 
 REPEATS = frozenset({"wire_content"})
-"""Metadata keys for an answer as the server gave it. A provider's module sends it in place of the content."""
+"""Metadata keys for an answer as the server gave it. A provider's module sends this form instead of the content."""
 
 REASONING_NAMES = REPEATS | frozenset(
     {

@@ -120,7 +120,10 @@ def _render_item(item: Item, entry: Entry, message: Message, boundary: str) -> M
 
 
 def _with_answered_call(message: Message, call_id: str, name: str) -> Message:
-    """Return a result with the id and the tool name of the call that it answers. A name of its own is kept."""
+    """Return a result with the id and the tool name of the call that it answers.
+
+    A result that names a tool keeps this name.
+    """
     own_name = message.get("name")
     if message.get("tool_call_id") == call_id and own_name:
         return message
@@ -128,7 +131,7 @@ def _with_answered_call(message: Message, call_id: str, name: str) -> Message:
 
 
 def _rename_calls(message: Message, new_ids: Mapping[str, str]) -> Message:
-    """Return a copy of a message with new ids for its calls. `new_ids` has them by the stored ids."""
+    """Return a copy of a message with new ids for its calls. `new_ids` has the new ids by the stored ids."""
     changed = dict(message)
     calls = message.get("tool_calls")
     if isinstance(calls, list):

@@ -46,7 +46,9 @@ def late_system_of(
 
 
 def header_marks(headers: Sequence[Mapping[str, Any]], *, late_system: str = "system") -> dict[str, Any]:
-    """Return the fields of a new header with the rules that the log began with. They repeat the first header.
+    """Return the fields of a new header with the rules that the log began with.
+
+    The fields repeat those of the first header.
 
     Args:
         headers: the headers that the log has.

@@ -70,7 +70,10 @@ def tool_groups(entries: Iterable[Entry]) -> list[Group]:
 
 
 def last_human(groups: Sequence[Group]) -> int | None:
-    """Return the position of the last human message, or None without one. The current turn begins there."""
+    """Return the position of the last human message, or None if there is no human message.
+
+    The current turn begins there.
+    """
     for position in reversed(range(len(groups))):
         if groups[position].head.human:
             return position
@@ -78,7 +81,7 @@ def last_human(groups: Sequence[Group]) -> int | None:
 
 
 def first_human(groups: Sequence[Group]) -> int | None:
-    """Return the position of the first human message, or None without one."""
+    """Return the position of the first human message, or None if there is none."""
     for position, group in enumerate(groups):
         if group.head.human:
             return position

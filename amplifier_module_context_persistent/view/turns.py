@@ -48,8 +48,8 @@ def _users(index: Index, start: int, stop: int) -> Iterator[int]:
 class TurnCount:
     """Tells which messages begin a turn, to a caller that walks through a live history from its beginning.
 
-    Only messages before the position in question are read, and only those about which the index does not know whether
-    a person wrote them.
+    Only messages before the position in question are read, and only messages of which the index does not know whether a
+    person wrote them.
     """
 
     def __init__(self, index: Index, read: Read, starts: Sequence[int] | None = None) -> None:
@@ -61,7 +61,7 @@ class TurnCount:
         """The number of messages read so far, and how many of them a person wrote."""
 
     def begun_by(self, position: int, message: Message) -> int | None:
-        """Return the number of the turn that a message begins, as in `turn_starts`, or None if it begins none.
+        """Return the number of the turn that a message begins, as in `turn_starts`; None if it does not begin one.
 
         Args:
             position: the message's position in the live history; positions must not decrease from call to call.

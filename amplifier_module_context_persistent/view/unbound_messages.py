@@ -49,7 +49,7 @@ def _unbound(block: Any, *, keep_text: bool) -> Any:
 
 
 def _plain_thinking(block: Message) -> Message | None:
-    """Return a thinking block with only its visible text, or None if it has no text."""
+    """Return a thinking block with only its visible text, or None if the block has no text."""
     text = block.get("thinking")
     if not isinstance(text, str) or not text.strip():
         return None

@@ -55,7 +55,7 @@ _FORMS = ("tool", "name")
 
 @dataclass(frozen=True, slots=True)
 class WireRules:
-    """The rules of one reader. The defaults accept every text."""
+    """The rules of one reader for the messages that it accepts. The defaults accept every text."""
 
     id_chars: int = _ANY
     name_chars: int = _ANY
@@ -89,7 +89,7 @@ class WireRules:
     def numbered(self, call_id: str, number: int) -> str:
         """Return the id with a number at its end, within the length limit.
 
-        It is for a second or later call with the same id.
+        The number tells a second or later call with the same id from the first.
         """
         suffix = f"_{number}"
         return call_id[: self.id_chars - len(suffix)] + suffix

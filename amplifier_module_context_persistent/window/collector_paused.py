@@ -9,14 +9,15 @@ from contextlib import contextmanager
 
 @contextmanager
 def collector_paused() -> Iterator[None]:
-    """Pause the cyclic garbage collector in a `with` statement; afterwards it is enabled again if it was before.
+    """Pause the cyclic garbage collector in a `with` statement.
 
-    The collector runs after a number of allocations and looks at all new containers again and again. While 100,000
-    messages are parsed into one list, this takes twice the time of the parsing. It finds nothing, as parsed JSON has no
-    cycles. Mercurial pauses it for the same reason (its `util.nogc`).
+    Afterwards the collector is enabled again if it was before. The collector runs after a number of allocations and
+    looks at all new containers again and again. While 100,000 messages are parsed into one list, this takes twice the
+    time of the parsing. The collector finds nothing there, as parsed JSON has no cycles. Mercurial pauses the collector
+    for the same reason (its `util.nogc`).
 
     If much was parsed, its objects are marked as old. Otherwise the next allocation, usually on the event loop, would
-    make the collector look at all of them at once: a pause of 100 ms for 80,000 messages.
+    make the collector look at all these objects at once: a pause of 100 ms for 80,000 messages.
     """
     was_enabled = gc.isenabled()
     young = gc.get_count()[0]

@@ -38,7 +38,7 @@ FAR_BUDGETS = 1
 
 
 def near_and_older(index: Index, classify_all: ClassifyAll, budget_tokens: int, config: Config) -> list[Entry]:
-    """Return the entries of a live history without a plan: the newest `FAR_BUDGETS` budgets, and kept older ones."""
+    """Return entries of a live history without a plan: the newest `FAR_BUDGETS` budgets, and older ones to keep."""
     near, start = _newest(index.live, classify_all, FAR_BUDGETS * budget_tokens)
     most = int(config.target_usage * budget_tokens)  # a plan keeps no more than this, even of human messages
     return older_candidates(index, start, classify_all, most, first=config.protect_first) + near
@@ -94,7 +94,9 @@ def _groups_of(near: Sequence[Entry], ordinals: AbstractSet[int], *, to_the_end:
 def _newest(
     ordinals: Sequence[int], classify_all: ClassifyAll, budget_tokens: int, *, words_alone: bool = False
 ) -> tuple[list[Entry], int]:
-    """Return the newest messages, in batches of `BATCH` until they exceed a budget, and the position of the first one.
+    """Return the newest messages, and the position of the first one.
+
+    The messages are taken in batches of `BATCH` until they exceed the budget.
 
     Args:
         ordinals: the messages to choose from.
@@ -122,7 +124,7 @@ def _may_be_final(entry: Entry) -> bool:
 
 
 def _peoples_words(ordinals: Sequence[int], classify_all: ClassifyAll, budget_tokens: int) -> list[Entry]:
-    """Return the newest human messages that fit a budget, the answers among them, and the first human message."""
+    """Return the newest human messages that fit a budget, the answers between these, and the first human message."""
     newest, start = _newest(ordinals, classify_all, budget_tokens, words_alone=True)
     for at in range(0, start, _FIRST_BATCH):
         for entry in classify_all(ordinals[at : min(start, at + _FIRST_BATCH)]):

@@ -27,7 +27,7 @@ class _Unlogged(NamedTuple):
 
 
 class UnloggedMessages:
-    """The messages of one session that are not in the log: ephemeral ones, and memory files before the first append."""
+    """The messages of a session that are not in its log: ephemeral ones, and memory files before the first append."""
 
     def __init__(self) -> None:
         self._unlogged: dict[int, _Unlogged] = {}
@@ -45,7 +45,7 @@ class UnloggedMessages:
         return bool(self._unlogged)
 
     def set_unsaved(self, messages: Sequence[Message], count: Callable[[Message], int]) -> None:
-        """Add messages that come before all others until they are saved."""
+        """Add memory files. They come before all other messages until the first append writes them to the log."""
         for message in messages:
             self._add(message, count, before=0, is_unsaved=True)
 
@@ -81,7 +81,10 @@ class UnloggedMessages:
         return {ordinal for ordinal, one in self._unlogged.items() if not one.is_unsaved}
 
     def merge(self, index: Index, stored: list[Entry], without: AbstractSet[int]) -> list[Entry]:
-        """Return the stored entries with the others in their places."""
+        """Return the stored entries, with the messages that are in no log in their places.
+
+        Memory files are left out once the log has messages, because the log then contains them.
+        """
         shown = (one for one in self._unlogged.values() if not (one.is_unsaved and len(index)))
         waiting = deque(one for one in shown if one.entry.ordinal not in without)
         if not waiting:

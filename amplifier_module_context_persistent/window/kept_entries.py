@@ -34,7 +34,7 @@ logger = logging.getLogger(__name__)
 
 
 class KeptEntries:
-    """The entries of one window.
+    """The entries of one window: the messages that its view may show, as a plan left them.
 
     Args:
         config: the policy.
@@ -49,7 +49,7 @@ class KeptEntries:
         self._index: Index | None = None
         self._generation = -1
         self.state = PlanState([])
-        """The plan in force, the entries that it keeps, and the entries appended since."""
+        """The plan in force, the entries that the plan keeps, and the entries appended since."""
         self._logged = ""
         """The id of the last known plan in the log, followed or not."""
         self.lost_item = False
@@ -63,7 +63,7 @@ class KeptEntries:
 
     @property
     def plan(self) -> Plan | None:
-        """The plan in force."""
+        """The plan in force, or None if no plan is."""
         return self.state.plan
 
     @property
@@ -93,7 +93,9 @@ class KeptEntries:
         state: PlanState | None = None,
         wanted: AbstractSet[int] = frozenset(),
     ) -> list[Entry]:
-        """Return all entries of a view. Unsaved entries come first; an ephemeral entry follows the record before it.
+        """Return all entries of a view.
+
+        Unsaved entries come first; an ephemeral entry follows the record that was appended before it.
 
         Args:
             log: the log.
@@ -139,7 +141,10 @@ class KeptEntries:
         return True
 
     def _load(self, log: Log, record: Message | None) -> None:
-        """Load the entries of a stored plan. Begin without entries if there is no plan, or if it cannot be followed."""
+        """Load the entries of a stored plan.
+
+        Begin without entries if there is no plan, or if the plan cannot be followed.
+        """
         self._index = log.index
         self._generation = log.index.generation
         self.state = PlanState([])
@@ -168,7 +173,10 @@ class KeptEntries:
         return PlanState(entries, plan, cut_tokens, upto + 1 - len(ordinals), log.index.live[upto] + 1)
 
     def begin_with(self, log: Log, other: KeptEntries, budget_tokens: int) -> None:
-        """Load the log's side plan if it is for about this budget. Otherwise copy another window's plan and entries."""
+        """If the log's side plan is for about this budget, load the plan.
+
+        Otherwise copy another window's plan and entries.
+        """
         record = log.index.session.side_plan
         if is_plan_for(log.index, record, budget_tokens):
             self._load(log, record)
@@ -182,7 +190,7 @@ class KeptEntries:
         self._logged, self._dropped = other._logged, set(other._dropped)
 
     def follow_plan(self, log: Log, made: Compaction, state: PlanState, *, has_factory: bool) -> None:
-        """Keep the entries of a new plan, and the system messages that the head text replaces in this process."""
+        """Follow a new plan: keep its entries, and system messages that the host's system prompt replaces in views."""
         stays = made.kept_ordinals | hidden(state.entries, has_factory=has_factory)
         kept = [entry for entry in state.entries if entry.ordinal in stays]
         self._taken = len(log.index.live)
@@ -208,8 +216,8 @@ class KeptEntries:
     ) -> Compaction | None:
         """Make and follow a plan that only leaves out some media.
 
-        The rest of the view does not change, so everything before the first of these media is unchanged. Return None if
-        the plan cannot name any of the media.
+        The rest of the view does not change, so everything in the view before the first of these media is unchanged.
+        Return None if the plan cannot name any of these media.
 
         Args:
             log: the log.

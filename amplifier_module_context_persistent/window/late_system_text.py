@@ -10,7 +10,7 @@ from ..log.index import DEVELOPER, SYSTEM, Index
 
 
 def conversation_start(index: Index) -> int:
-    """Return the position of the first live message that is not system text, or the history's length without one."""
+    """Return the position of the first live message that is not system text; the history's length if there is none."""
     for position, ordinal in enumerate(index.live):
         if index.columns.roles[ordinal] not in (SYSTEM, DEVELOPER):
             return position

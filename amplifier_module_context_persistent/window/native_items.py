@@ -31,7 +31,7 @@ class ItemStep:
     """The outcome for the provider's item, decided before a view is made."""
 
     fallback: str = ""
-    """The reason why an item is not shown, or "" if it is shown or there is none."""
+    """The reason why an item is not shown. It is "" if the item is shown, or if there is none."""
     made: Compaction | None = None
     """The plan that shows the item, or the plan that drops it."""
 
@@ -49,7 +49,7 @@ NOT_ASKED = Asking()
 
 
 class NativeItems:
-    """The items of one window.
+    """The items that providers' own compactions made for one window.
 
     Args:
         config: the policy.
@@ -98,7 +98,10 @@ class NativeItems:
         return step
 
     def asking(self, log: Log, request: ViewRequest, arrangement: Arrangement) -> Asking:
-        """Decide whether to ask the provider for an item. It may also be asked already."""
+        """Decide whether to ask the provider for an item.
+
+        The answer may also be that the provider is being asked already.
+        """
         native = request.native
         if native is None or not self._compacts(request) or request.plans_now:
             return NOT_ASKED
@@ -144,7 +147,10 @@ class NativeItems:
         return ItemStep(made=self._plans.follow(log, request, shown, [], state))
 
     def _refused(self, request: ViewRequest) -> str:
-        """Return why the provider refuses the plan's item, or "" if it accepts the item or either is unknown."""
+        """Return why the provider refuses the plan's item, or "" if the provider accepts the item.
+
+        Also "" if the provider or the item's maker is unknown.
+        """
         plan = self._kept.plan
         if request.native is None or plan is None or plan.native is None:
             return ""

@@ -7,7 +7,7 @@ from ..config import Config
 
 
 def frees_enough(config: Config, made: Compaction, *, budget_tokens: int, tokens: int, messages: int) -> bool:
-    """Return whether a plan is to be followed: it frees enough, or the view does not fit without it."""
+    """Return whether to follow a plan. It must free enough, or the view must not fit without it."""
     if tokens > budget_tokens:
         return True
     freed_tokens = tokens - made.plan.making.tokens_after

@@ -32,7 +32,7 @@ from .message_source import MessageSource
 
 @dataclass(frozen=True, slots=True)
 class PlanState:
-    """Entries of the live history in order, the plan that kept them, and the number of messages that it leaves out."""
+    """Entries of the live history in order, the plan that kept these, and the number of messages that it leaves out."""
 
     entries: list[Entry]
     plan: Plan | None = None
@@ -43,7 +43,7 @@ class PlanState:
     """The ordinal after the last message that the plan covers."""
 
     def shows_whole(self, ordinals: AbstractSet[int]) -> bool:
-        """Return whether these messages are shown in full.
+        """Return whether these messages are shown in full in this state.
 
         Messages with negative ordinals, which no log has, are ignored.
         """
@@ -74,7 +74,7 @@ class PlanState:
         return any(index.columns.roles[ordinal] == USER for ordinal in hidden_turns - known)
 
     def with_whole(self, ordinals: AbstractSet[int], log: Log, source: MessageSource) -> PlanState:
-        """Return the state with some messages shown in full, or self if it already shows them so.
+        """Return the state with some messages shown in full, or self if all of them are shown in full already.
 
         Args:
             ordinals: the messages; each must be live.
@@ -118,7 +118,7 @@ class PlanState:
         return [entry for _, entry in in_place(live, [*self.entries, *more.values()])]
 
     def as_plan(self, plan_id: str, last: int | None) -> Plan | None:
-        """Return the plan in force with another id, these entries and `last` as its end, or None without a plan."""
+        """Return the plan in force with another id, these entries and `last` as its end, or None if no plan is."""
         plan = self.plan
         if plan is None:
             return None
@@ -147,14 +147,17 @@ def visible(entries: list[Entry], *, has_factory: bool) -> list[Entry]:
 
 
 def hidden(entries: list[Entry], *, has_factory: bool) -> frozenset[int]:
-    """Return the ordinals of system messages that the factory's text replaces. They do not count as left out."""
+    """Return the ordinals of system messages that the factory's text replaces.
+
+    Such messages do not count as left out.
+    """
     if not has_factory:
         return frozenset()
     return frozenset(entry.ordinal for entry in entries if gives_way(entry.role, entry.origin.source))
 
 
 def mark(entries: list[Entry], *, pins: AbstractSet[int], retained: AbstractSet[int]) -> list[Entry]:
-    """Mark the entries that a plan must keep unchanged: pinned and retained ones."""
+    """Mark the entries that a plan must keep unchanged: the pinned and the retained messages."""
     return [_marked(entry, pins, retained) for entry in entries]
 
 
@@ -208,9 +211,10 @@ def with_late_told(
     *,
     tells: bool,
 ) -> list[Entry]:
-    """Show late results as messages before the next human message. Until then, leave them out.
+    """Return the entries with late results (`view.missing_results`) shown as messages before the next human message.
 
-    Their calls keep a stand-in until the next plan, which puts the results in their places.
+    A late result without a human message after it is left out. The calls keep a stand-in until the next plan, which
+    puts the results in their places.
 
     Args:
         state: the state of the window.

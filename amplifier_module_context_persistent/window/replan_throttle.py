@@ -11,7 +11,7 @@ from .request import ViewRequest
 
 
 class ReplanThrottle:
-    """The plans that one window tried.
+    """Remembers the plans that one window tried, so that it does not try one again that would free too little.
 
     Args:
         config: the policy.
@@ -20,8 +20,8 @@ class ReplanThrottle:
     def __init__(self, config: Config) -> None:
         self._config = config
         self._tried: tuple[int, int, int] | None = None
-        """Tokens, messages and budget of the view at the last plan, made or not worth it. The next plan is tried only
-        after the view has grown enough."""
+        """Tokens, messages and budget of the view at the last plan that was tried, whether it was followed or not worth
+        it. The next plan is tried only after the view has grown enough."""
         self._refused: tuple[int, FloorError] | None = None
         """Tokens of a view that could not be made to fit, and the error."""
         self._retained: AbstractSet[int] = frozenset()
@@ -34,8 +34,9 @@ class ReplanThrottle:
     def set_constraints(self, retained: AbstractSet[int], pins: AbstractSet[int]) -> None:
         """Set the messages that plans must keep in full.
 
-        If the retained messages change, a view that could not be made to fit may fit now, so this is forgotten. If the
-        pins change, a plan may free more or less than the last one, so both are forgotten.
+        If the retained messages change, a view that could not be made to fit may fit now, so the failure is forgotten.
+        If the pins change, a plan may free more or less than the last one, so the failure and the last plan are
+        forgotten.
         """
         if pins != self._pins:
             self._pins = frozenset(pins)

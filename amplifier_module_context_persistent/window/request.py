@@ -46,7 +46,8 @@ class ViewRequest:
     reader: Recipient = NOBODY
     """The reader of the view, with the version of the rules for making the view."""
     line_last: bool = False
-    """Whether the reader refuses a request that ends with an answer. Such a view gets a line at its end."""
+    """Whether the reader refuses a request that ends with an answer. A view that ends with an answer then gets a line
+    at its end."""
     head_text: str | None = None
     """The factory's system prompt; None if no factory is set."""
     tools: str = ""
@@ -82,7 +83,7 @@ class ViewRequest:
     def with_room_for(self, tokens: int, size_bytes: int) -> ViewRequest:
         """Lower the token budget so that messages of this size will fit the byte limit.
 
-        Return self if they fit already.
+        Return self if messages of this size fit already.
         """
         room = self.room
         if room.limits is None:
@@ -122,7 +123,7 @@ class ItemOutcome:
     """The outcome of the provider's own compaction."""
 
     fallback: str = ""
-    """The reason why the last plan's item, or an item that arrived, is not shown; "" without one."""
+    """The reason why the last plan's item, or an item that arrived, is not shown; "" if there is no such item."""
     offer: NativeOffer | None = None
     """The part of the view that the provider may compact in the background."""
 
@@ -134,7 +135,7 @@ class ReasoningShown:
     bound: str = ""
     """The hash of the whole request. The model's answer to the view keeps it in its metadata (`BOUND_KEY`)."""
     left_out: frozenset[int] = frozenset()
-    """Ordinals of answers without their reasoning, because something before it changed."""
+    """Ordinals of answers that are shown without their reasoning, because something before them changed."""
     is_refused: bool = False
     """Whether no stored reasoning is shown, because the reader refused some."""
 
@@ -149,7 +150,10 @@ class StoredReceipt:
 
 @dataclass(frozen=True, slots=True)
 class ViewResult:
-    """The view of a request and a report of how it was made. The view is None if a summary is wanted first."""
+    """The view of a request and a report of how it was made.
+
+    The view is None if the caller must get a summary first.
+    """
 
     view: list[Message] | None
     tokens: int
@@ -165,7 +169,7 @@ class ViewResult:
     last: int | None = None
     """The ordinal of the last live message that the view covers."""
     line: Hashable = ()
-    """Identifies a series of views in which each continues the last one."""
+    """Identifies a series of views in which each view continues the last one."""
     receipt: StoredReceipt = StoredReceipt()
 
     @property

@@ -38,7 +38,7 @@ class RetainedTexts:
         self._generation = -1
 
     def find(self, log: Log, bodies: Sequence[str], *, has_factory: bool) -> frozenset[int]:
-        """Find the ordinals of the messages that contain the bodies, one for each body (its holder).
+        """Find the ordinals of the messages that contain the bodies, one message for each body (its holder).
 
         Args:
             log: the log, followed.
@@ -94,7 +94,8 @@ class RetainedTexts:
 def shows_all(view: Iterable[Message], bodies: Iterable[str]) -> bool:
     """Return whether each body is contained in full in one message of a view.
 
-    Views replace characters that are not valid Unicode. So they are replaced in the bodies too before the comparison.
+    Views replace characters that are not valid Unicode. So such characters are replaced in the bodies too before the
+    comparison.
     """
     texts = [well_formed(text) for message in view for text in texts_of(message)]
 

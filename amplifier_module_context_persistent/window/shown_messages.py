@@ -37,7 +37,7 @@ Render = Callable[[Sequence[Item], ReadLines], Sequence[Message]]
 class _Kept(NamedTuple):
     content: bytes
     is_message: bool
-    """Whether `content` is only the message's JSON. If false, it is the whole line."""
+    """Whether `content` is only the message's JSON. Otherwise `content` is the whole line."""
 
 
 class ShownLines:
@@ -76,7 +76,7 @@ class ShownLines:
             yield message
 
     def message_alone(self, ordinal: int) -> bytes | None:
-        """Return the JSON of a message whose line is kept, or None if it cannot be cut out of the line."""
+        """Return the JSON of a message whose line is kept, or None if the JSON cannot be cut out of the line."""
         kept = self._lines.get(ordinal)
         return kept.content if kept is not None and kept.is_message else None
 
@@ -115,7 +115,7 @@ class ShownMessages:
         """The messages that were rendered since the last view, by the identity of their items."""
 
     def look_at(self, log: Log, items: Sequence[Item], render: Render) -> Sequence[Message]:
-        """Render items of the next view. That view returns the same message objects, so do not change them.
+        """Render items of the next view. The view returns the same message objects, so do not change these.
 
         Args:
             log: the log.
@@ -153,7 +153,7 @@ class ShownMessages:
         return view
 
     def _messages(self, log: Log, items: Sequence[Item], render: Render) -> Iterator[Message]:
-        """Return the messages of items: those that `look_at` rendered, each once, and newly rendered ones."""
+        """Yield the messages of items: the messages that `look_at` rendered, each once, and newly rendered ones."""
         looked_at = self._looked_at
         self._looked_at = {}
         known = [looked_at.pop(id(item), None) for item in items]

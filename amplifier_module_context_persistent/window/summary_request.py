@@ -94,8 +94,8 @@ def instruction(prompt: str) -> Message:
 def flattened(messages: Sequence[Message], prompt: str, most_chars: int) -> Message:
     """Return one message with a conversation as text of at most `most_chars` characters, and the instruction.
 
-    All texts are shortened to the same length, until they fit. If even the shortest length does not fit, the oldest
-    texts are left out.
+    All texts are shortened to the same length, so that they fit together. If even the shortest length does not fit, the
+    oldest texts are left out.
     """
     chars = _LONGEST_CHARS
     text = _joined(messages, chars)

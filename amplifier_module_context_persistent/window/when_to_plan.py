@@ -85,7 +85,7 @@ def needs_plan(
 
 
 class PlanTiming:
-    """Decides when one window makes a plan.
+    """Decides whether one window makes a plan now.
 
     Args:
         config: the policy.
@@ -104,13 +104,13 @@ class PlanTiming:
         self._throttle = throttle
         self._stores = stores
         self._grown_from = set[int]()
-        """Bit lengths of budgets whose plan was already replaced by a larger one. It happens once for each, so that two
-        alternating budgets do not make plans forever (I6)."""
+        """Bit lengths of budgets whose plan was already replaced by a larger one. This happens once for each length, so
+        that two alternating budgets do not make plans forever (I6)."""
 
     def why_plan(
         self, log: Log, request: ViewRequest, arrangement: Arrangement, *, asks_provider: bool
     ) -> PlanReason | None:
-        """Decide whether a plan is needed for a view, and why.
+        """Decide whether a plan is needed for a view. Return the reason, or None if no plan is needed.
 
         Args:
             log: the log.
@@ -129,7 +129,7 @@ class PlanTiming:
         return PlanReason.SMALL if self._may_grow(request, arrangement) else None
 
     def _is_large(self, request: ViewRequest, arrangement: Arrangement, *, begins_turn: bool) -> bool:
-        """Return whether a view is large enough for a plan: for one that was asked for, or for one that is due.
+        """Return whether a view is large enough for a plan: for a plan that was asked for, or for one that is due.
 
         Raises:
             FloorError: as `why_plan`.
@@ -182,8 +182,8 @@ class PlanTiming:
     def is_small(self, request: ViewRequest, tokens: int) -> bool:
         """Return whether a view that leaves out messages uses little of the target's room.
 
-        The limit is the share `SMALL`. After a plan for half of the budget or less it is `SMALL_AFTER_SMALL_BUDGET`,
-        because a long turn may have filled a part since.
+        The limit is the share `SMALL`. After a plan for half of the budget or less the share is
+        `SMALL_AFTER_SMALL_BUDGET`, because a long turn may have filled a part since.
         """
         config = self._config
         plan = self._kept.plan

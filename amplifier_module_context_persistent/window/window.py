@@ -82,7 +82,7 @@ class Window:
 
     @property
     def plan(self) -> Plan | None:
-        """The plan in force."""
+        """The plan in force, or None if no plan is."""
         return self._kept.plan
 
     def measure(self, log: Log, request: ViewRequest) -> tuple[int, int]:
@@ -92,7 +92,7 @@ class Window:
         return request.room.fixed_tokens + arrangement.tokens, len(arrangement.items)
 
     def build(self, log: Log, request: ViewRequest) -> ViewResult:
-        """Make the view of a request, with a new plan if it needs one.
+        """Make the view of a request, with a new plan if the view needs one.
 
         Args:
             log: the log, followed.
@@ -152,7 +152,10 @@ class Window:
         return ReasoningShown(bound.bound, bound.left_out, is_refused=request.tools.endswith(REFUSED))
 
     def begin_with(self, log: Log, other: Window, request: ViewRequest) -> None:
-        """Load the log's side plan if it is for the request's budget, else copy another window's plan and entries."""
+        """Load the log's side plan if the plan is for the request's budget.
+
+        Else copy another window's plan and entries.
+        """
         other.measure(log, request)  # to read new messages
         self._kept.begin_with(log, other._kept, request.budget_tokens)
 
@@ -161,7 +164,7 @@ class Window:
         return self._kept.shows_whole(ordinals)
 
     def bring_back(self, log: Log, request: ViewRequest) -> bool:
-        """Make a plan that shows the request's retained messages in full. Return whether one was needed."""
+        """Make a plan that shows the request's retained messages in full. Return whether a new plan was needed."""
         self._plans.take_in(log, request)
         if self.shows_whole(request.retained):
             return False

@@ -115,7 +115,10 @@ class WindowPlans:
     def within_media_limits(
         self, log: Log, request: ViewRequest, arrangement: Arrangement
     ) -> tuple[Arrangement, Compaction | None]:
-        """Leave out images and documents beyond the limits. Return the view, and the plan if one was made."""
+        """Leave out images and documents beyond the limits.
+
+        Return the view, and the plan if one was made (else None).
+        """
         limits = request.room.limits
         if limits is None or not self._arranger.totals(arrangement).with_media:
             return arrangement, None
@@ -125,7 +128,9 @@ class WindowPlans:
         return self._without_media(log, request, arrangement, beyond)
 
     def plan(self, log: Log, request: ViewRequest, tokens: int, messages: int) -> PlanAttempt:
-        """Make a plan for a view of this size. Repeat it with a smaller budget while the view has too many bytes.
+        """Make a plan for a view of this size.
+
+        While the view has too many bytes, make another plan with a smaller budget.
 
         Raises:
             FloorError: the view cannot be made to fit.
@@ -148,7 +153,7 @@ class WindowPlans:
         return planned
 
     def _plan(self, log: Log, request: ViewRequest, tokens: int, messages: int) -> PlanAttempt:
-        """Make a plan, and follow it if it frees enough."""
+        """Make a plan, and follow the plan if it frees enough."""
         budget = request.budget_tokens
         if self._kept.shows_item:  # our engine cannot read the item, so it plans from the whole log
             state = self._whole_log(log, request)
@@ -177,10 +182,12 @@ class WindowPlans:
     def _plan_without_media(
         self, log: Log, request: ViewRequest, tokens: int, messages: int, refused: FloorError
     ) -> PlanAttempt:
-        """Make a plan that also leaves out images, because the view does not fit with them. The newest image goes last.
+        """Make a plan that also leaves out images, because the view does not fit with the images.
+
+        The newest image goes last.
 
         Raises:
-            FloorError: the view does not fit without them either.
+            FloorError: the view does not fit without images either.
         """
         before = self._kept.state
         for spared in (1, 0):
@@ -198,14 +205,17 @@ class WindowPlans:
     def _without_media(
         self, log: Log, request: ViewRequest, arrangement: Arrangement, beyond: Mapping[int, frozenset[int]]
     ) -> tuple[Arrangement, Compaction | None]:
-        """Leave out media of a view. Return the new view, and the plan if any of the media is in the log."""
+        """Leave out media of a view.
+
+        Return the new view, and the plan, which is None if none of the media is in the log.
+        """
         made = self._kept.leave_out_media(log, request, arrangement, beyond, self._new_id())
         self._source.unlogged.leave_out_media(beyond, self._source.count)
         shown = self._shown(log, request, made) if made is not None else None
         return self._arranger.arrange(log, request), shown
 
     def span(self, log: Log, request: ViewRequest, arrangement: Arrangement) -> Span | SummaryError:
-        """Return the messages that a summary would replace and the request for it, or the reason why there is none."""
+        """Return the messages that a summary would replace, with its request, or the reason why there is no summary."""
         if not self._stores:
             return SummaryError("the request has a view of its own")
         entries, _ = without_hidden(self._kept.entries(log, has_factory=request.has_factory), log.index.session.hidden)
@@ -275,7 +285,7 @@ class WindowPlans:
         return replace(state, plan=known).with_whole(request.retained | log.index.session.pins, log, self._source)
 
     def _unbound_by_plan(self, entries: Sequence[Entry]) -> frozenset[str]:
-        """Return the ids of messages with reasoning in finished turns. A new plan counts them without it.
+        """Return the ids of messages whose reasoning a new plan does not count: those in finished turns.
 
         The reasoning of the running turn is counted, although a plan may remove it: as much new reasoning will come.
         """
@@ -288,9 +298,10 @@ class WindowPlans:
     def _grown(
         self, log: Log, request: ViewRequest, made: Compaction
     ) -> tuple[Compaction, list[Entry], PlanState] | None:
-        """Make a plan of the whole history if a plan's view is small. Return it with its entries and its state.
+        """If the view of a plan is small, make a plan of the whole history, which brings messages back.
 
-        None if the view is not small, or if less than a quarter of the target would be brought back.
+        Return this plan with its entries and its state. The result is None if the view is not small, if no such
+        plan can be made, or if it would bring back less than a quarter of the target.
         """
         tokens = made.plan.making.tokens_after
         plan = self._kept.plan
@@ -311,7 +322,7 @@ class WindowPlans:
         return for_cold_cache(self._config) if request.is_cold else self._config
 
     def _compact_protected(self, log: Log, request: ViewRequest, state: PlanState) -> tuple[Compaction, list[Entry]]:
-        """Make a plan with the protections of the configuration, or without them if it does not fit otherwise.
+        """Make a plan with the protections of the configuration, or without these if the view does not fit otherwise.
 
         Returns:
             The plan, and the entries that it is made from.
