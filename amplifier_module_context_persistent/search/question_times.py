@@ -100,7 +100,7 @@ class _Reader:
     def read(self, at: int) -> Read | None:
         """Read the time that begins at a token, with its preposition, and with the second time that ends a range.
 
-        None if there is none.
+        The result is None if there is none.
         """
         self._end = next(end for end in self._breaks if end > at)
         try:
@@ -111,7 +111,7 @@ class _Reader:
     def _connected(self, at: int) -> Read | None:
         """Read a time after a connecting word (`between`, `in`, `since`, `vor`, `before`, `after`).
 
-        None if there is none.
+        The result is None if there is none.
         """
         following = self._after_articles(at + 1)
         if self._is(at, Kind.BETWEEN) or self._is(at, Kind.IN):
@@ -280,7 +280,7 @@ class _Reader:
     def _weekday(self, at: int, *, is_told: bool) -> Read | None:
         """Read the last such weekday: `on Monday`, `last Monday`, `Monday morning`, `lundi dernier`.
 
-        None if there is none.
+        The result is None if there is none.
         """
         begin = self._after_articles(at)
         has_word_before = self._is(begin, Kind.LAST) or self._is(begin, Kind.PAST) or self._is(begin, Kind.THIS)
@@ -304,7 +304,7 @@ class _Reader:
     def _counted(self, at: int, *, is_told: bool) -> Read | None:
         """Read a number of units: `two weeks ago`, `the last three days`, `les 3 derniers jours`.
 
-        None if there is none.
+        The result is None if there is none.
         """
         return self._ago(at) or self._last_units(at)
 
@@ -332,7 +332,7 @@ class _Reader:
     def _ago(self, at: int) -> Read | None:
         """Read `two weeks ago` as a span from half a unit before that time to half a unit after it.
 
-        None if there is none.
+        The result is None if there is none.
         """
         begin = at + 1 if self._is(at, Kind.BACK) else at
         units = self._units(begin)
@@ -385,7 +385,7 @@ class _Reader:
     def _span(self, at: int, *, is_told: bool) -> Read | None:
         """Read the present or the last week, month or year, or a third of it (`early last month`).
 
-        None if there is none.
+        The result is None if there is none.
         """
         edge = self._value(at, Kind.EDGE)
         begin = self._after_articles(at if edge is None else at + 1)

@@ -123,7 +123,7 @@ def _package_paths(vocabulary: Vocabulary) -> list[str]:
 def _read_encoding(path: str, vocabulary: Vocabulary) -> tiktoken.Encoding | None:
     """Return the encoding in a vocabulary's file, packed or not.
 
-    None if the file cannot be read, or is not the published file.
+    The result is None if the file cannot be read, or is not the published file.
     """
     try:
         with gzip.open(path) if path.endswith(".gz") else open(path, "rb") as file:

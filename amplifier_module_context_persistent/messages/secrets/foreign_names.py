@@ -206,7 +206,8 @@ def _beside(text: str, start: int) -> Secret | None:
 def _in_sentence(text: str, start: int, end: int) -> Secret | None:
     """Return the password that a sentence gives after or before a name for passwords, or the key after another name.
 
-    None if there is neither. The name for passwords may have an ending of its language, as in `Lösenordet`.
+    The result is None if there is neither. The name for passwords may have an ending of its language, as in
+    `Lösenordet`.
     """
     name = _spelled(text[start:end])
     is_password = name in _ALL_PASSWORDS or name in _ALSO_PASSWORDS

@@ -154,7 +154,7 @@ def _before_verb(text: str, end: int) -> Secret | None:
 def _adjacent(text: str, first: int, end: int) -> Secret | None:
     """Find a password that follows its name after at most a few words: `user robin, password x`.
 
-    None if there is none.
+    The result is None if there is none.
     """
     adjacent = _ADJACENT.match(text, end, end + _MOST_CHARS)
     if adjacent is None:
