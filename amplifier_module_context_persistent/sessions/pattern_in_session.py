@@ -118,7 +118,7 @@ def search(
         LogUnreadableError: the log's bytes changed while they were read, or a torn tail that was saved beside the log
             cannot be read.
     """
-    may_match = _line_test(pattern) if pattern.needle else None
+    may_match = line_test(pattern) if pattern.needle else None
     folded = frozenset(tool.casefold() for tool in tools)
     for placed in transcript.placed(role=role, may_match=may_match, among=among):
         message = placed.message
@@ -141,7 +141,7 @@ def search(
             yield match
 
 
-def _line_test(pattern: Pattern | AllWords) -> Callable[[bytes], bool]:
+def line_test(pattern: Pattern | AllWords) -> Callable[[bytes], bool]:
     """Return a function that tells whether the message in a line may match. It does not parse the line."""
     words = _words_of(pattern)
 

@@ -6,7 +6,6 @@ that was to be removed; 2 unusable or refused, or some logs were not purged.
 
 from __future__ import annotations
 
-import json
 import re
 import shlex
 from collections.abc import Callable, Sequence
@@ -27,7 +26,7 @@ from ...search.pattern import compile_regex, exact_literals
 from ...search.replace_matches import replace_matches
 from ...sessions.filters import ALL_SESSIONS, SessionFilter
 from ...sessions.find_session import SessionFile, SessionNameError
-from ..maintenance.purge_options import Purge, PurgeCounts
+from ..maintenance.purge_options import Purge
 from ..transfer.copies_beside import CopiesBeside, are_beside
 from ..transfer.erased_text_rule import TextRule, rule_of
 from ..transfer.plain_copies import remove_abandoned_copies
@@ -39,15 +38,16 @@ from ..transfer.purge_session import (
     purge_session,
     still_holding,
 )
-from ..transfer.write_host_files import BACKUP_MARK
 from .completion import complete, complete_turn_or_id
 from .confirm import ask, check_can_ask
 from .erasing import check_says_which, erasing_options, extent, what_follows
 from .error_messages import UnusableError, reason_beside, unusable
 from .exit_codes import DONE, FINDINGS, UNUSABLE
 from .filter_options import check_no_filter, chosen_sessions, filter_options
+from .other_capitals import other_capitals
 from .own_forms_options import own_forms_options
 from .progress import progress
+from .purge_report import PurgeReport
 from .session_argument import (
     NAME_ONE,
     find_path,
@@ -60,7 +60,7 @@ from .session_argument import (
     storage,
     storage_option,
 )
-from .terminal import counted, one_line, say
+from .terminal import counted, one_line
 
 Rule = Callable[[str], TextRule]
 """Returns, for a salt, the rule by which a later import replaces the purged texts again."""
@@ -137,6 +137,7 @@ def purge(
     else:
         takes_all = (everywhere or bool(wanted.places)) and (secrets or redact is not None)
         check_says_which(wanted, everywhere=everywhere, everything=takes_all, besides="SESSION, --last, ")
+    given = redact or ""
     if redact is not None:
         redact = in_either_form(redact)
     replaced_texts = set[str]()
@@ -149,6 +150,9 @@ def purge(
         planned, sessions = [_plan(path, what)], [session_file(path)]
     else:
         planned, sessions = _plan_chosen(wanted, what, report, everywhere=everywhere)
+    report.other_capitals, hint = other_capitals(given, sessions) if given else (0, "")
+    if hint:
+        report.say(hint)
     context.exit(_purge(planned, sessions, what, rule, report, yes=yes))
 
 
@@ -235,89 +239,6 @@ def _plan_all(sessions: Sequence[SessionFile], what: Purge, report: PurgeReport)
     where = f" in {storage()}" if storage() else ""
     report.say(f"{counted(len(sessions), 'session')} looked at{where}; something to purge in {count:,}")
     return planned
-
-
-class PurgeReport:
-    """Reports what a purge does, as lines of text, or as one JSON object at the end.
-
-    Args:
-        dry_run: whether nothing is done.
-        as_json: whether only the object is printed.
-    """
-
-    def __init__(self, *, dry_run: bool, as_json: bool) -> None:
-        self.dry_run, self._as_json = dry_run, as_json
-        self._errors: list[dict[str, str]] = []
-
-    def say(self, text: str) -> None:
-        """Print a line, unless JSON is printed."""
-        if not self._as_json:
-            say(text)
-
-    def failed(self, what: str, path: str, why: str) -> None:
-        """Report a session that was not read or not purged, with the reason."""
-        self._errors.append({"path": path, "error": why})
-        if self._as_json:
-            return
-        text = why if one_line(path) in why else f"{one_line(path)}: {why}"
-        click.echo(f"{what}: {text}", err=True)
-
-    def plan(self, session: SessionPurge) -> None:
-        """Print how much a purge removes from one session, and which of the session's files it changes."""
-        removed = "would be removed" if self.dry_run else "will be removed for good"
-        self.say(f"{session.path}: of this log, this {removed}:")
-        if session.finishes:
-            self.say(
-                "  an earlier purge was interrupted; this one finishes it, but what only that one was to remove stays"
-            )
-        self.counts(session.counts)
-        self.session_id(session)
-        if session.own is not None:
-            self.say(f"  {session.own}, which an import or a fork wrote, is brought in step")
-        for one in session.handed_over:
-            self.say(f"  {one.path}, a fork to {one.agent} that has not gone on, is redacted")
-        for name in session.removed:
-            is_backup = BACKUP_MARK in name and not name.endswith(".part")
-            origin = "which a rewind kept" if is_backup else "which was left"
-            self.say(f"  {name}, {origin}, is removed")
-        for name in session.linked:
-            self.say(f"  {name} has another name (hard link), under which its content stays")
-
-    def session_id(self, session: SessionPurge) -> None:
-        """Print a line if the session's id contains the text to remove."""
-        if session.is_id_matching:
-            self.say("  the session's id holds it, and stays; only delete removes it")
-
-    def counts(self, counts: PurgeCounts) -> None:
-        """Print the numbers of records that a purge removes and keeps."""
-        for number, what, fate in _fates(counts):
-            if number:
-                self.say(f"  {counted(number, what)} {fate}")
-
-    def end(self, planned: Sequence[SessionPurge], purged: Sequence[SessionPurge]) -> None:
-        """Print the JSON object about the removed messages; in a dry run, about those that would be removed."""
-        if not self._as_json:
-            return
-        result = {
-            "dry_run": self.dry_run,
-            "purged": [_plain(session) for session in purged],
-            "copies_that_stay": [copy for session in planned for copy in session.copies],
-            "errors": self._errors,
-        }
-        click.echo(json.dumps(result))
-
-
-def _plain(session: SessionPurge) -> dict[str, Any]:
-    """Return the counts and files of a session's purge, as plain JSON types."""
-    return {
-        "path": session.path,
-        **session.counts.to_record(),
-        "own": str(session.own) if session.own is not None else None,
-        "removed": session.removed,
-        "handed_over": [one.path for one in session.handed_over],
-        "linked": session.linked,
-        "finishes": session.finishes,
-    }
 
 
 def _say_copies(planned: Sequence[SessionPurge], what: Purge, report: PurgeReport) -> bool:
@@ -477,22 +398,3 @@ def _without_secrets(own: OwnForms | None, taken: set[str], text: str) -> str:
     if own is not None:
         taken.update(text[secret.start : secret.end] for secret in own.find(text))
     return redact_text(text, own=own).replace(REDACTED, REPLACEMENT)
-
-
-def _fates(counts: PurgeCounts) -> Sequence[tuple[int, str, str]]:
-    """Return a row for each kind of content: the count, the noun for it, and what the purge does (remove, keep, …)."""
-    return (
-        (counts.messages_removed, "message", "removed"),
-        (counts.messages_redacted, "message", "redacted"),
-        (counts.controls_removed, "control record", "removed (plans, receipts and resets that go with them)"),
-        (counts.controls_redacted, "control record", "redacted"),
-        (counts.unreadable_removed, "unreadable piece", "removed or redacted"),
-        (counts.torn_bytes, "byte", "of a torn tail removed"),
-        (counts.saved_tails, "saved torn tail", "removed"),
-        (counts.leftover_lines, "row", "that an earlier session of this name left in the table removed"),
-        (counts.tails_matching, "torn tail", "kept although it matches; --torn removes it"),
-        (counts.names_matching, "message", "with it in an id, a name or a key, which stay; only delete removes them"),
-        (counts.messages_kept, "message", "kept"),
-        (counts.unreadable_kept, "unreadable piece", "kept; only --everything removes them"),
-        (counts.altered_kept, "altered message", "among those kept; verify reports them"),
-    )

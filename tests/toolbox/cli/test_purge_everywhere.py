@@ -215,3 +215,16 @@ def test_all_sessions_is_about_a_text(tmp_path: Path, arguments: list[str]) -> N
     """No option removes the history of all sessions at once, and one of them is not named beside all."""
     leaked(tmp_path)
     run("purge", *arguments, "--yes", code=2)
+
+
+def test_a_text_in_other_capitals_is_counted() -> None:
+    """Messages that hold it in both ways are redacted, and hold it still; the hint says how to take all."""
+    said = ["ZebraKey9", "zebrakey9", "ZebraKey9 and ZEBRAKEY9", "nothing"]
+    write(log_of("talk"), [{"role": "user", "content": text} for text in said])
+    shown = run("purge", "--redact", "ZebraKey9", "--all", "--dry-run").stdout
+    assert "2 messages hold it in other capitals, and keep it; to take all: --redact '(?i)ZebraKey9'" in shown
+    done = json.loads(run("purge", "talk", "--redact", "ZebraKey9", "--yes", "--json").stdout)
+    assert (done["purged"][0]["messages_redacted"], done["other_capitals"]) == (2, 2)
+    for expression in ("(?i)ZebraKey9", "nothing", r"\\d{7}"):
+        assert "other capitals" not in run("purge", "--redact", expression, "--all", "--yes").output
+    assert "zebrakey9" not in log_of("talk").read_text().lower()
