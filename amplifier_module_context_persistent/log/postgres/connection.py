@@ -13,15 +13,21 @@ from .layout import NUMBERED, Layout
 def until(generator: Generator[Any, Any, Any], deadline: float) -> Generator[Any, Any, Any]:
     """Run psycopg's generator that waits for the server, and end the wait at `deadline` (of `time.monotonic`).
 
+    This process may have been stopped beyond the deadline (a machine that slept). So what the server has sent is taken
+    before the clock is looked at, and the connection is looked at once more after the deadline.
+
     Raises:
-        TimeoutError: the deadline passed first.
+        TimeoutError: the deadline passed, and nothing has come.
     """
+    looks_left = 2
     try:
         wanted = next(generator)
         while True:
             ready = yield wanted
-            if time.monotonic() > deadline:
-                raise TimeoutError
+            if not ready and time.monotonic() > deadline:
+                looks_left -= 1
+                if not looks_left:
+                    raise TimeoutError
             wanted = generator.send(ready)
     except StopIteration as done:
         return done.value

@@ -144,12 +144,20 @@ def begin(connection: Connection, *, limit_s: float, idle_s: float = 0.0) -> Non
     limit_waits(connection, limit_s=limit_s, idle_s=idle_s)
 
 
+_ANY_LENGTH = """
+    case when pg_catalog.current_setting('transaction_timeout', true) is not null
+         then pg_catalog.set_config('transaction_timeout', '0', true) end
+"""
+"""SQL: let the current transaction take any time, whatever limit the role has. PostgreSQL has the limit since 17.
+A purge or a copy may take long; the other limits end it soon after its process died."""
+
+
 def limit_waits(connection: Connection, *, limit_s: float, idle_s: float = 0.0) -> None:
     """Set the time limits of the current transaction, as for `begin`, and update `DeadlineConnection.waits`."""
     limits = [f"{round(1000 * seconds) + 1000}ms" for seconds in (limit_s, max(limit_s, idle_s))]
     row = connection.execute(
         f"select {WAITS}, pg_catalog.set_config('lock_timeout', %s, true),"
-        " pg_catalog.set_config('idle_in_transaction_session_timeout', %s, true)".encode(),
+        f" pg_catalog.set_config('idle_in_transaction_session_timeout', %s, true), {_ANY_LENGTH}".encode(),
         limits,
     ).fetchone()
     connection.waits = bool(row and row[0])  # type: ignore[attr-defined]  # of DeadlineConnection

@@ -1,6 +1,7 @@
 """Purges in a database: they leave what a purge of the file leaves, and running sessions go on."""
 
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from itertools import product
@@ -15,11 +16,13 @@ from amplifier_module_context_persistent.errors import (
     LogUnreadableError,
     PurgeError,
 )
-from amplifier_module_context_persistent.log.database_location import location_of
+from amplifier_module_context_persistent.log.database_location import location_of, split_location
 from amplifier_module_context_persistent.log.open_log import open_log
 from amplifier_module_context_persistent.log.postgres import rows
 from amplifier_module_context_persistent.log.postgres.log import PostgresLog
+from amplifier_module_context_persistent.log.postgres.migration_steps import PURGE
 from amplifier_module_context_persistent.log.postgres.new_log import NewStoredLog
+from amplifier_module_context_persistent.log.postgres.schema import rights
 from amplifier_module_context_persistent.toolbox.maintenance.purge_log import plan_purge, purge_log
 from amplifier_module_context_persistent.toolbox.maintenance.purge_options import Purge
 from amplifier_module_context_persistent.toolbox.transfer.copy_log import copy_log
@@ -155,6 +158,37 @@ def test_a_purge_beside_another_one_says_so_soon(stored: str) -> None:
                 purge.result(timeout=30)
         assert purge_log(stored, before(10), now=lambda: STAMP).messages_removed == 10
         assert numbers(log) == [*range(10, 40)]
+
+
+@pytest.mark.parametrize("change", [before(45), None], ids=["purge", "copy"])
+def test_a_role_with_short_transactions_changes_a_long_session(
+    change: Purge | None, server: TestServer, stored: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A DBA's limit on transactions is not one on purges and copies, which take as long as the session is."""
+    if server.execute("select current_setting('transaction_timeout', true)") == [(None,)]:
+        pytest.skip("this server has no such limit")
+    (tmp_path / "log.jsonl").write_bytes(LOGS["sound"])
+    if change is not None:
+        copy_log(str(tmp_path / "log.jsonl"), stored)
+    schema = split_location(stored)[0].rpartition("=")[2]
+    role = f"hasty_{schema}"
+    server.execute(f"create role {role} login; {rights(PURGE, schema, role)}")
+    server.execute(f"alter role {role} set transaction_timeout = '300ms'")
+    as_role = stored.replace("postgres:@", f"{role}:@", 1)
+    insert = rows.insert
+
+    def insert_slowly(*arguments: Any) -> None:
+        insert(*arguments)
+        time.sleep(0.6)
+
+    monkeypatch.setattr(rows, "insert", insert_slowly)
+    if change is None:
+        copy_log(str(tmp_path / "log.jsonl"), as_role)
+    else:
+        assert purge_log(as_role, change, now=lambda: STAMP).messages_removed
+    with closing(PostgresLog(as_role)) as log:
+        append(log, 99)
+        assert numbers(log)[-1] == 99
 
 
 def test_a_copy_beside_another_one_to_the_same_place_says_so_soon(stored: str, tmp_path: Path) -> None:
