@@ -43,7 +43,7 @@ class Stage(IntEnum):
     LAST = 8
     """Texts of any kind are shortened, the largest first."""
     NEVER = 9
-    """Not a stage of the choice: a hold with it is never lifted."""
+    """A hold with this number is never lifted. It is no stage of the choice."""
 
 
 STEPS = {
@@ -71,8 +71,8 @@ class Hold(NamedTuple):
     shortest_cut: Cut | None = None
     """The shortest cut of its results before the stages that only shorten texts; None if the usual cuts are allowed.
 
-    In a group without results it is the only cut of the message; if it is None, only pasted bodies are cut before
-    these stages.
+    In a group without results this is the only cut of the message. If it is None there, only pasted bodies are cut
+    before these stages.
     """
 
 
@@ -114,7 +114,10 @@ def newest_of_hooks(draft: Draft) -> Iterator[Hold]:
 
 
 def first_message(draft: Draft) -> Iterator[Hold]:
-    """Hold the first message of a person. If it is larger than `FIRST_SHARE` of the room, it is cut at paragraphs."""
+    """Hold the first message of a person.
+
+    If the message is larger than `FIRST_SHARE` of the room, it is cut at paragraphs.
+    """
     first = draft.view.first_person
     if first is None or first == draft.view.turn:
         return
@@ -127,12 +130,12 @@ def first_message(draft: Draft) -> Iterator[Hold]:
 
 
 def peoples_words(draft: Draft) -> Iterator[Hold]:
-    """Hold the messages of people, except the first and the newest message: other promises hold these two.
+    """Hold the messages of people, except the first and the newest message: other promises hold these two messages.
 
-    Together they may take `WORDS_SHARE` of the room. First, from the newest on, short messages get room for all of
-    their words, and each long message for its shortest cut. What is left of the room shows long messages whole, from
-    the newest on. Of the messages that do not fit, long ones may be shortened at the first stage, and short ones
-    may be left out.
+    Together they may take `WORDS_SHARE` of the room. First, from the newest on, short messages get room for all their
+    words, and each long message for its shortest cut. What is left of the room shows long messages whole, from the
+    newest on. Of the messages that do not fit, long ones may be shortened at the first stage, and short ones may be
+    left out.
     """
     view = draft.view
     others = [position for position in reversed(view.people) if position not in (view.first_person, view.turn)]
@@ -177,7 +180,7 @@ def recent_start(draft: Draft) -> int:
 
 
 def newest_results(draft: Draft) -> Iterator[Hold]:
-    """Hold groups with results: always the newest one, and the next newest while their calls fit into `CALLS_SHARE`."""
+    """Hold groups with results: always the newest, and the next newest while their calls fit into `CALLS_SHARE`."""
     room = int(CALLS_SHARE * draft.room_tokens)
     spared = draft.config.protected_tool_results
     for number, position in enumerate(groups_of_newest_results(draft)):
@@ -266,8 +269,9 @@ def last_words(draft: Draft) -> Iterator[Hold]:
 def _second_answers(draft: Draft, held: Set[int]) -> set[int]:
     """Return every second one of the held answers of successive turns; none if the number of messages is limited.
 
-    Without them no three messages of people are adjacent. A later plan finds the same: the turn after one whose answer
-    is gone keeps its own. The marker in an answer's place is a message too.
+    Without these answers, still no three messages of people are adjacent. A later plan chooses the same answers: the
+    turn after one whose answer is gone keeps its own answer. If the number of messages is limited, nothing would be
+    gained: the marker in an answer's place is a message too.
 
     Args:
         draft: the view in the making.
@@ -319,7 +323,7 @@ def interrupted_turns(draft: Draft) -> Iterator[Hold]:
     """Hold one text of the model for each two successive turns whose final answers are not kept.
 
     The turns are paired from the oldest on, so that a later plan chooses the same texts. If the texts do not fit into
-    `INTERRUPTED_SHARE` of the room, the oldest are not held.
+    `INTERRUPTED_SHARE` of the room, the oldest texts are not held.
     """
     view = draft.view
     answered = {hold.position for hold in last_words(draft)} | draft.fixed

@@ -33,13 +33,16 @@ class Item(NamedTuple):
     """A line that is an item of a list, a row of a table or a heading."""
 
     indent: int
-    """The number of spaces before it."""
+    """The number of spaces before the item."""
     start: int
     end: int
 
 
 def answer_cut(message: Message, keep_chars: int) -> Cut:
-    """Return the cut that keeps about this many characters of each text of an answer: head, tail, and items between."""
+    """Return the cut that keeps about this many characters of each text of an answer.
+
+    The cut keeps the head and the tail of the text, and list items, headings and similar lines between them.
+    """
     if keep_chars < LEAST_WITH_ITEMS:
         return prose_cut(keep_chars - keep_chars // 2, keep_chars // 2)
     head_chars, tail_chars = int(HEAD_SHARE * keep_chars), int(TAIL_SHARE * keep_chars)
@@ -61,7 +64,7 @@ def answer_cut(message: Message, keep_chars: int) -> Cut:
 def _items(text: str) -> Iterator[Item]:
     """Yield the items of a text in order, without those in code blocks.
 
-    Lines without a letter or a digit, such as the rule below the head of a table, are no items.
+    Lines without a letter or a digit, such as the rule below the head of a table, are not items.
     """
     fence = ""
     for match in _LINE.finditer(text):
@@ -90,7 +93,7 @@ def _beginnings(text: str, items: Sequence[Item], room_chars: int) -> list[Span]
 
 
 def _end_of_word(text: str, item: Item, chars: int) -> int:
-    """Return the end of the last word within this many characters of an item, or its end if that is near."""
+    """Return the end of the last word within this many characters of an item, or the item's end if it is near."""
     last = item.start + chars
     if item.end <= last + _WORD_CHARS:
         return item.end

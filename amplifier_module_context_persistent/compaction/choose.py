@@ -70,8 +70,8 @@ def choose(draft: Draft, forms: Forms, loss: Loss, goal_tokens: int, positions: 
 def _push(heap: list[tuple[float, int]], loss: Loss, positions: Iterable[int]) -> None:
     """Push groups with their current prices into the heap.
 
-    Older entries of a group, with higher prices, may stay in the heap: the price of an entry is computed again when it
-    is popped.
+    Older entries of a group, with higher prices, may stay in the heap: the price is computed again when an entry is
+    popped.
     """
     for position in positions:
         if loss.draft.kept[position] and (best := loss.best(position)) is not None:
@@ -190,10 +190,7 @@ def leave_nobody_unanswered(draft: Draft) -> None:
 
 
 def close_turn(draft: Draft, forms: Forms) -> None:
-    """Leave out groups before each gap in the turn in progress until the gap follows a result, which can mark it.
-
-    Groups that a promise holds stay, so a gap may also end up after one of these.
-    """
+    """Leave out groups before each gap in the turn in progress, until a result is before the gap and can mark it."""
     turn = draft.view.turn
     if turn is None:
         return

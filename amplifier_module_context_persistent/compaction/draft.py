@@ -47,7 +47,7 @@ class _Estimated(NamedTuple):
 
 
 class Draft:
-    """A view in the making. At first it keeps every group, with the cuts of the previous plan.
+    """A view in the making. At first the draft keeps every group, with the cuts of the previous plan.
 
     Args:
         request: the input of the plan.
@@ -96,9 +96,9 @@ class Draft:
         self.quotes_room = int(SAID_SHARE * self.room_tokens) if is_quoted else 0
         """The tokens that quotes may take."""
         self._quotes = [one.quote_tokens if is_quoted else 0 for one in view.facts]
-        """For each group, the estimated tokens of the quotes that it has if it is left out."""
+        """For each group, the estimated tokens of the quotes that the marker shows if the group is left out."""
         self._quotes_sum = quote_tokens(request.so_far.plan.left_out.gaps or (), request.count) if is_quoted else 0
-        """The tokens of all quotes, including those that do not fit into `quotes_room`."""
+        """The tokens of all quotes, also of those for which `quotes_room` is too small."""
         gap_tokens = self.gap_tokens * sum(self.gap_before)
         self.total_tokens = self.fixed_tokens + sum(self.sizes) + gap_tokens + min(self._quotes_sum, self.quotes_room)
         self._shown: dict[str | int, tuple[Cut | None, frozenset[str]]] = {}
@@ -242,14 +242,17 @@ class Draft:
         self._set_cut(position, entry, None, entry.tokens)
 
     def cut_about(self, position: int, entry: Entry, cut: Cut, saved: int) -> None:
-        """Cut a message of a group and estimate that this saves `saved` tokens; `settle` counts it exactly."""
+        """Cut a message of a group and estimate that this saves `saved` tokens; `settle` counts the message exactly."""
         tokens = self.cut_tokens.get(entry.id, entry.tokens)
         if entry.id not in self._estimated:
             self._estimated[entry.id] = _Estimated(position, entry, self.cuts.get(entry.id), tokens)
         self._set_cut(position, entry, self._with_marker_wording(cut), tokens - saved)
 
     def _with_marker_wording(self, cut: Cut) -> Cut:
-        """Return the cut with the wording of its marker chosen: it names `recall` only if the session has that tool."""
+        """Return the cut with the wording of its marker.
+
+        The marker names `recall` only if the session has this tool.
+        """
         return cut if self.config.offers_recall or cut.instead else replace(cut, no_recall=True)
 
     def settle(self, least_saved: int = MARKER_TOKENS, least_of_people: int = 0) -> None:
@@ -278,7 +281,7 @@ class Draft:
                 self._set_cut(position, entry, known, before)
 
     def _counted(self, entry: Entry, message: Message, cut: Cut) -> tuple[Cut, int]:
-        """Return a cut of a message, extended to whole rows if it is a result, and the tokens that the cut leaves."""
+        """Return a cut of a message, and the tokens that it leaves. The cut of a result is extended to whole rows."""
         memory = self.request.so_far.memory
         known = memory.counted(entry, cut)
         if known is None:

@@ -54,7 +54,7 @@ def failed_commands(draft: Draft, known: Sequence[str]) -> tuple[str, ...]:
 
 
 def each_once(found: Sequence[str]) -> list[str]:
-    """Return the texts in order without duplicates; of equal texts the last one stays."""
+    """Return the texts in order without duplicates. Of equal texts the last one stays."""
     newest_first = dict.fromkeys(reversed(found))
     return list(newest_first)[::-1]
 
@@ -90,7 +90,7 @@ def _answered(result: Message) -> bool:
 
 
 def _short(command: str) -> str:
-    """Return the first line of a command without a leading `cd`, shortened at a space if it is too long."""
+    """Return the first line of a command without a leading `cd`, shortened at a space if the line is too long."""
     line = next(line for line in command.split("\n") if line.strip())
     line = _DIRECTORY.sub("", line, count=1).strip() or line.strip()
     if len(line) <= MOST_CHARS:

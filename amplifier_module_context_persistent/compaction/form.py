@@ -9,7 +9,7 @@ from ..view.entry import Entry
 
 
 class Form(NamedTuple):
-    """One way to show less of a group."""
+    """One way to show less of a group: to leave it out, or to cut one of its messages."""
 
     entry: Entry | None
     """The message that is cut; None if the form leaves the whole group out."""
@@ -17,4 +17,4 @@ class Form(NamedTuple):
     saved: int
     """The estimated number of tokens that the form frees."""
     word_loss: float
-    """The loss of ordinary words (words that are not terms). It is larger if fewer of them stay."""
+    """The loss of ordinary words (words that are not terms). The loss is larger if fewer ordinary words stay."""

@@ -128,9 +128,9 @@ def _most_frequent(did: Counter[str]) -> tuple[tuple[str, int], ...]:
 def _marked_result(draft: Draft, last: int, position: int) -> str:
     """Return the id of the result that has a gap's marker as its last line; "" if no result can have it.
 
-    It is the last result of the group before the gap (`last`). In the turn in progress, if that group does not end with
-    a result, it is the last result of the group after the gap (`position`). Earlier turns have no marker in a pinned
-    group.
+    This is the last result of the group before the gap (`last`). In the turn in progress, if that group does not end
+    with a result, the last result of the group after the gap (`position`) is taken. Earlier turns have no marker in a
+    pinned group.
     """
     view = draft.view
     turn = draft.view.turn
@@ -153,7 +153,7 @@ def _actions_of(view: Groups, position: int) -> list[str]:
 
 
 def _action_of(use: ToolUse) -> str:
-    """Return the action of a call in words: the name of its tool, and the name of the file if it changes one."""
+    """Return the action of a call in words: the name of its tool, and the name of the file if the call changes one."""
     if use.kind == CHANGE and use.paths:
         return f"{use.name} {file_name(use.paths[0])}"
     return use.name

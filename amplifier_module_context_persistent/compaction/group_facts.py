@@ -88,21 +88,26 @@ class GroupFacts:
         self.checksums = tuple([entry.gist.terms.checksum for entry in self.members[1:]])
         """The checksum of each result's text (`Terms.checksum`)."""
         self.quote_tokens = estimated_tokens(group)
-        """The estimated tokens of the quotes that the group has if it is left out."""
+        """The estimated tokens of the quotes that a marker shows of the group if the group is left out."""
         self.written_tokens = _written_tokens(head)
         """The estimated tokens of the text that a person or the model wrote; 0 for other messages."""
         self.word_share = _share_of_words(self.members)
         """The share (0 to 1) of the worth of plain words that the group's results have; less than 1 if short."""
         self.long_results: list[Entry] | None = None
-        """The results that are long enough to be cut (`Forms`); None until a plan asks for them."""
+        """The results that are long enough to be cut (`Forms`); None until a plan asks for the results."""
         self.forms: tuple[int, list[tuple[Entry, list[Form]]]] | None = None
-        """The value of `truncate_chars`, and the usual cuts of the results with it (`Forms`); None until asked for."""
+        """The value of `truncate_chars`, and the usual cuts of the results with it (`Forms`); None until a plan asks
+        for the cuts."""
         self._names: frozenset[str] | None = None
         self._shown: tuple[list[Cut | None], frozenset[str]] | None = None
-        """The cuts that were asked for last, and the terms that the group shows with them; None if none were."""
+        """The cuts that were asked for last, and the terms that the group shows with them; None if no cuts were asked
+        for."""
 
     def is_of(self, group: Group) -> bool:
-        """Return whether these facts are about a group, and still true: its messages are the very same objects."""
+        """Return whether these facts are about a group and still true.
+
+        They are if its messages are the very same objects.
+        """
         known = self.group
         if known.head is not group.head:
             return False
@@ -111,7 +116,7 @@ class GroupFacts:
 
     @property
     def names(self) -> frozenset[str]:
-        """The terms that the group shows if it is shown whole."""
+        """The terms that the group shows if no message of it is cut."""
         if self._names is None:
             self._names = frozenset().union(*[entry.gist.terms.names for entry in self.members])
         return self._names

@@ -151,9 +151,9 @@ class Groups:
     def untouchable(self, *, preserve_system: bool) -> set[int]:
         """Return the positions of the groups that no plan may leave out.
 
-        These are system text that stays, pins, protected ends, the newest message of a person, calls in the turn in
-        progress that still wait for a result, and the newest group. The newest group is one that a person or the model
-        began: a reminder after it does not replace it. The last group stays too, whatever it is.
+        Such groups are system text that stays, pins, protected ends, the newest message of a person, calls in the turn
+        in progress that still wait for a result, and the newest group. As the newest group counts one that a person or
+        the model began: a reminder after that group does not replace it. The last group stays too, whoever began it.
         """
         if not self.groups:
             return set()

@@ -133,9 +133,9 @@ class ImportanceLoss(Loss):
 class UniqueTermsLoss(Loss):
     """A loss by the content that no other kept group shows, divided by the saved tokens.
 
-    A name counts 1, or `NEEDED` if a call in the view has it as an argument: a name that was needed once is needed
-    again. Plain words count a little, and more if few of them stay. Newer groups weigh more. The first groups of the
-    previous plan also weigh more while they are unchanged, because the provider has them in its cache.
+    A name counts 1, or `NEEDED` if a call in the view has it as an argument: a name that was needed once may be needed
+    again. Plain words count a little, and more if few plain words stay. Newer groups weigh more. The first groups of
+    the previous plan also weigh more while they are unchanged, because the provider has them in its cache.
     """
 
     def __init__(self, draft: Draft, forms: Forms, stage: Stage) -> None:
@@ -156,7 +156,8 @@ class UniqueTermsLoss(Loss):
         self.written_tokens = {position: view.facts[position].written_tokens for position in offered}
         """The estimated tokens of the text of a model or a person in each group of `shown`, by position."""
         self.plain = dict.fromkeys(view.repeated.intersection(offered), 0.0)
-        """The share (0 to 1) of the worth of plain words that counts, by position; 0 if a later group repeats them."""
+        """The share (0 to 1) of the worth of plain words that counts, by position. The share is 0 if a later group
+        repeats the words."""
         for position in offered:
             if position not in self.plain:
                 self.plain[position] = view.facts[position].word_share
@@ -254,7 +255,8 @@ class UniqueTermsLoss(Loss):
     def _words(self, position: int, form: Form) -> float:
         """Return the loss of ordinary words in a form, measured in names.
 
-        In the text of a model or a person it depends on the number of words lost, in a result on how few stay.
+        In the text of a model or a person the loss depends on the number of lost words. In a result it depends on how
+        few words stay.
         """
         worth = form.word_loss * self.plain[position]
         written_tokens = self.written_tokens[position]
@@ -327,7 +329,7 @@ def _weights(groups: int) -> list[int]:
 def _count_cached_groups(draft: Draft) -> int:
     """Return the number of groups at the beginning that count as being in the provider's cache.
 
-    These are the first groups that the previous plan kept too, up to `SEALED_SHARE` of their tokens.
+    Such groups are the first ones that the previous plan kept too, up to `SEALED_SHARE` of their tokens.
     """
     kept = set(draft.request.so_far.plan.keep)
     known = list(takewhile(kept.__contains__, (group.head.id for group in draft.view.groups)))

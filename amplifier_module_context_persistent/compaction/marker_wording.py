@@ -31,7 +31,7 @@ def brief_marker(gap: Gap, *, recall: bool, after_next_call: bool) -> str:
 def long_marker(gap: Gap, *, recall: bool, after_next_call: bool) -> str:
     """Return the long text of a marker, with more tools, the most frequent first, and the files that they changed.
 
-    If it is a user message, it says that the model called the tools.
+    A marker that is a user message says that the model called the tools.
     """
     times = _times_by_tool(gap)
     files = defaultdict[str, list[str]](list)
@@ -47,7 +47,7 @@ def long_marker(gap: Gap, *, recall: bool, after_next_call: bool) -> str:
 
 
 def _with_others(said: Sequence[str], times: Counter[str]) -> list[str]:
-    """Return the phrases for the most frequent tools, and one that counts the calls of all other tools.
+    """Return the phrases for the most frequent tools, and one phrase that counts the calls of all other tools.
 
     Args:
         said: a phrase for each of the most frequent tools, in the order of `times.most_common()`.
@@ -102,7 +102,7 @@ def _marker(gap: Gap, calls: str, *, recall: bool, after_next_call: bool) -> str
 
 
 def _calls_of(tool: str, times: int, files: Sequence[str]) -> str:
-    """Return a phrase for one tool, its files and the number of its calls, such as `Edit a.py, b.py and 2 more x12`."""
+    """Return a phrase with a tool, its files and the number of its calls, such as `Edit a.py, b.py and 2 more x12`."""
     said = tool
     if files:
         said += f" {', '.join(files[:MOST_FILES_OF_A_TOOL])}"

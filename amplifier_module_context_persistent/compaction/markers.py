@@ -37,7 +37,7 @@ SHARE = 0.08  # of the target, for all markers and the notice
 
 
 def with_left_out(draft: Draft, plan: Plan) -> Plan:
-    """Return the plan with the gaps, files and failed commands that this plan or earlier plans left out."""
+    """Return the plan with the gaps, files and failed commands that this plan or earlier plans left out of the view."""
     view = draft.view
     previous = draft.request.so_far.plan
     uses = list[ToolUse]()
@@ -96,7 +96,7 @@ def write_inserted(draft: Draft, plan: Plan, older: Mapping[str, str], *, insert
 def _step_to_tell(draft: Draft, plan: Plan) -> int:
     """Return the step that the notice names: how far compaction went.
 
-    If earlier plans left out messages, it is at least the step of the previous plan and of the stage `FREE`.
+    If earlier plans left out messages, the step is at least that of the previous plan and of the stage `FREE`.
     """
     if not draft.request.history.left_out:
         return plan.making.step
@@ -198,7 +198,7 @@ def cost_of(text: str) -> int:
 
 
 def _with_texts(draft: Draft, gaps: Sequence[Gap], briefs: Sequence[str], room_tokens: int) -> tuple[Gap, ...]:
-    """Return the gaps with marker texts, longer than the shortest ones while there is room.
+    """Return the gaps with marker texts, which are longer than the shortest text while there is room.
 
     Unchanged gaps get their previous texts first. Then the other gaps get long texts, the largest gap first.
 

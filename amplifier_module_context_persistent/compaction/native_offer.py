@@ -30,9 +30,9 @@ class NativeOffer:
     first_kept: int
     """The ordinal of the first message after the beginning."""
     basis: Hashable
-    """Identifies the history and its plan; an item is valid only while they are the same."""
+    """Identifies the history and its plan. An item is valid only while history and plan are the same."""
     covers: int
-    """The number of messages of the view that an item will replace, without the system text before them."""
+    """The number of messages of the view that an item will replace, not counting the system text before these."""
     tokens: int
     """The tokens of the beginning, with head text, tool definitions and overhead."""
     seed: str
@@ -79,7 +79,8 @@ class NativeTurn:
     runs: bool = False
     """Whether a request for an item is running."""
     failed: Hashable = None
-    """The basis for which the provider gave no useful item, if any; it is not asked again until the basis changes."""
+    """The basis for which the provider gave no useful item, or None. The provider is not asked again until the basis
+    changes."""
 
 
 OTHER_STRATEGY = NativeTurn(lambda _item: "compaction_strategy is another one")
@@ -127,7 +128,7 @@ def _last_person(items: Sequence[Item]) -> int:
 
 
 def _first_stand_in(items: Sequence[Item]) -> int:
-    """Return the position of the first stand-in for a missing result; the number of items if there is none."""
+    """Return the position of the first stand-in for a missing result; the number of items if no item is a stand-in."""
     for position, item in enumerate(items):
         if is_stand_in(item.inserted):
             return position
@@ -149,9 +150,9 @@ def _may_split(before: Item, after: Item) -> bool:
 
 
 def _wire_role(item: Item) -> str:
-    """Return the role that a provider sees.
+    """Return the role that a provider sees in a message.
 
-    It is `user` for results, and for late system text, which is shown as a user's reminder.
+    The role is `user` for results, and for late system text, which is shown as a user's reminder.
     """
     if item.entry is None:
         role = str((item.inserted or {}).get("role"))

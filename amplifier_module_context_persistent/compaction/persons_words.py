@@ -79,7 +79,7 @@ def bodies(text: str) -> list[Span]:
 
 
 class _Run(NamedTuple):
-    """A stretch of lines that a machine wrote or that are in a fence, with the short and blank lines between them."""
+    """A stretch of lines that a machine wrote or that are in a fence, with the short and blank lines between."""
 
     start: int = -1
     end: int = -1
@@ -87,7 +87,7 @@ class _Run(NamedTuple):
     """The number of the lines that a machine wrote or that are in the fence."""
 
     def with_line(self, span: Span) -> _Run:
-        """Return the run extended by one line; a run without lines begins there."""
+        """Return the run extended by one line; a run without lines begins with this line."""
         start, end = span
         return _Run(self.start if self.lines else start, end, self.lines + 1)
 
@@ -114,7 +114,7 @@ def _runs(text: str) -> Iterator[_Run]:
 
 
 class Divided(NamedTuple):
-    """One text of a person's message, divided into prose and bodies."""
+    """One text of a person's message, divided into the person's prose and the bodies that were pasted."""
 
     chars: int
     """The length of the text in characters."""
@@ -158,7 +158,7 @@ def _bodies_cut(texts: Sequence[tuple[str, Sequence[Span]]], body_chars: int) ->
 
 
 class Told(NamedTuple):
-    """The facts about one text of a person's message that are needed to shorten it."""
+    """Facts about one text of a person's message, which are needed to shorten the text."""
 
     chars: int
     """The length of the text in characters."""
@@ -174,8 +174,8 @@ def told_lines(message: Message) -> list[Told]:
 def words_cut(told: Iterable[Told], keep_chars: int) -> Cut:
     """Return the cut that keeps the head, the tail and prominent lines of each text of a person's message.
 
-    Head and tail together have `keep_chars` characters. The prominent lines between them have at most half as many, or
-    `MOST_LINE_CHARS` if that is more.
+    Head and tail together have `keep_chars` characters. The prominent lines between them have at most half as many
+    characters, or `MOST_LINE_CHARS` if this is more.
     """
     cut = prose_cut(keep_chars - keep_chars // 2, keep_chars // 2)
     lines = list[tuple[int, int, int]]()
@@ -208,7 +208,7 @@ def prominent_lines(text: str) -> list[Span]:
 def _shape(line: str) -> str:
     """Return the beginning of a line, by which lines are compared: its first two words, with each number as 0.
 
-    In a script without spaces it is the first four characters.
+    In a script without spaces, the beginning is the first four characters.
     """
     words = line.split(None, 2)[:2]
     return _DIGITS.sub("0", " ".join(words))[: 4 if _UNSPACED.match(line.strip()) else None]

@@ -19,7 +19,7 @@ from .persons_words import Divided, Told
 
 
 class _Known:
-    """The facts about one message."""
+    """The facts about one message that plans computed earlier."""
 
     __slots__ = (
         "answer_cuts",
@@ -38,7 +38,8 @@ class _Known:
         self.terms = terms
         self.tokens = tokens
         self.shown: tuple[Cut, frozenset[str]] | None = None
-        """The cut that was asked for last, and the names that the message shows with it; None if none was."""
+        """The cut that was asked for last, and the names that the message shows with this cut. None if no cut was asked
+        for."""
         self.counted: dict[Cut, tuple[Cut, int]] = {}
         """For each cut that was tried: the cut extended to whole rows, and the tokens of the message with it."""
         self.divided: Sequence[Divided] | None = None
@@ -66,7 +67,7 @@ class PlanMemory:
         """The facts about groups, by the id of the group's first message."""
 
     def facts_of(self, groups: Sequence[Group]) -> list[GroupFacts]:
-        """Return the facts about each group of a view. For unchanged groups these are the facts of the last plan."""
+        """Return the facts about each group of a view. An unchanged group has the same facts as in the last plan."""
         known = self._groups
         found = list[GroupFacts]()
         for group in groups:
@@ -107,7 +108,7 @@ class PlanMemory:
     def divided(self, entry: Entry, find: Callable[[], Sequence[Divided]]) -> Sequence[Divided]:
         """Return the texts of a person's message, divided into prose and pasted bodies.
 
-        `find` is called only if they are not cached.
+        `find` is called only if the divided texts are not cached.
         """
         known = self._of(entry)
         if known.divided is None:
@@ -122,16 +123,17 @@ class PlanMemory:
         return known.told
 
     def lines(self, entry: Entry, find: Callable[[], frozenset[str]]) -> frozenset[str]:
-        """Return the lines of a person's message; `find` is called only if they are not cached."""
+        """Return the lines of a person's message; `find` is called only if the lines are not cached."""
         known = self._of(entry)
         if known.lines is None:
             known.lines = find()
         return known.lines
 
     def repeated_in_vain(self, entry: Entry) -> frozenset[str] | None:
-        """Return the repeated lines with which the last cut of a person's message saved too little; None without one.
+        """Return the repeated lines with which the last cut of a person's message saved too little.
 
-        The cut follows from the message and these lines, so with the same lines it saves too little again.
+        The result is None if there was no such cut. The cut follows from the message and these lines, so with the same
+        lines a cut saves too little again.
         """
         return self._of(entry).repeated_in_vain
 
@@ -140,7 +142,10 @@ class PlanMemory:
         self._of(entry).repeated_in_vain = repeated
 
     def answer_cut(self, entry: Entry, keep_chars: int, find: Callable[[], Cut]) -> Cut:
-        """Return the cut that keeps this many characters of a model's answer; `find` is called only if not cached."""
+        """Return the cut that keeps this many characters of a model's answer.
+
+        `find` is called only if no such cut is cached.
+        """
         cuts = self._of(entry).answer_cuts
         if keep_chars not in cuts:
             cuts[keep_chars] = find()

@@ -24,7 +24,7 @@ class Summary:
     ordinals: frozenset[int]
     """The ordinals of the replaced messages."""
     basis: Hashable
-    """Identifies the history and its plan; the summary is valid only while they are the same."""
+    """Identifies the history and its plan. The summary is valid only while history and plan are the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class ViewSoFar:
     arranged: Arrangement | None = None
     """The arrangement of the previous view, whose inserted messages are not counted again; None if there is none."""
     memory: PlanMemory = field(default_factory=PlanMemory)
-    """Facts about the same messages from earlier plans. Without them the plan is the same and takes longer."""
+    """Facts about the same messages from earlier plans. Without these facts the plan is the same and takes longer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class RestOfHistory:
     left_out: int = 0
     """The number of messages of the history that are not among the entries."""
     positions: Mapping[int, int] | None = None
-    """The position of each message in the live history, by ordinal; None if ordinals are these positions."""
+    """The position of each message in the live history, by ordinal. None if the ordinals are the positions."""
     shown_anyway: frozenset[int] = frozenset()
     """The ordinals of messages that are not among the entries and do not count as left out."""
 
@@ -57,7 +57,7 @@ class RestOfHistory:
         return ordinal if self.positions is None else self.positions.get(ordinal, -1)
 
     def places_of(self, ordinals: Collection[int]) -> list[int]:
-        """Return the positions of messages in the live history, sorted. Messages that are not in it are left out."""
+        """Return the positions of messages in the live history, sorted. Messages that are not live are left out."""
         places = [ordinal for ordinal in ordinals if ordinal >= 0]
         if self.positions is not None:
             positions = self.positions
@@ -106,8 +106,8 @@ class PlanRequest:
     def strategy(self) -> str:
         """The name of the plan's strategy.
 
-        It is the configured strategy, with two exceptions. If it is `summarize` and there is no new summary, it is
-        `FALLBACK`. If it is `native`, it is `FALLBACK` too, because plans with an item are made in `native_offer`.
+        The configured strategy is used, with two exceptions. Instead of `summarize` without a new summary, `FALLBACK`
+        is used. Instead of `native`, `FALLBACK` is used too, because plans with an item are made in `native_offer`.
         """
         strategy = self.config.compaction_strategy
         needs_provider = strategy == NATIVE or (strategy == SUMMARIZE and self.summary is None)

@@ -51,7 +51,8 @@ class Compaction:
     """The tokens of the cut messages, by message id."""
     kept_ordinals: frozenset[int] = frozenset()
     floor: dict[str, int] = field(default_factory=dict)
-    """The tokens of the parts of the view, by name: those that cannot be compacted, and the other messages."""
+    """The tokens of the parts of the view, by the part's name: parts that cannot be compacted, and the other messages.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +60,13 @@ class Goals:
     """The sizes of a view at which the stages of the choice stop, in tokens."""
 
     tokens: int
-    """The goal of the first stages: the target, or more if large newest messages would replace all older ones."""
+    """The size at which the first stages stop: the target, or more if large newest messages would replace all older
+    ones."""
     shortening: int
     """The goal of the stages that shorten texts or leave out answers."""
     most_with_people: int
-    """The size up to which a view may grow before a person's message is left out. No later plan brings one back."""
+    """The size up to which a view may grow before a person's message is left out. No later plan brings such a message
+    back."""
     at_last: int
     """The goal of the last stages, which leave out groups with a promise and shorten texts of any kind."""
 
@@ -83,7 +86,8 @@ class Goals:
     def at(self, stage: Stage, draft: Draft) -> int:
         """Return the size of a view, in tokens, at which a stage stops.
 
-        Before people's messages go, a view may be larger by what is still kept of the turn in progress.
+        A stage that leaves out people's messages stops earlier: the view may be larger by the tokens of the turn in
+        progress.
         """
         if stage < Stage.SHORTEN:
             return self.tokens
@@ -96,7 +100,7 @@ class Goals:
 
 
 def compact(request: PlanRequest) -> Compaction:
-    """Make a plan with which the view fits the budget, and return it with facts about its view.
+    """Make a plan with which the view fits the budget. Return the plan with facts about its view.
 
     Raises:
         FloorError: the parts of the view that must not be compacted are larger than the budget.
@@ -151,7 +155,7 @@ def _plan_of(draft: Draft, kept_entries: Sequence[Entry], making: Making) -> Pla
 
 
 def _rules_for(kept_entries: Sequence[Entry], *, offers_recall: bool) -> PlanRules:
-    """Return the rules for views that show these messages."""
+    """Return the rules of the log's format for views that show these messages."""
     narrates = any(entry.reasoning.narration_tokens for entry in kept_entries)
     refers = narrates or any(entry.changes.omits for entry in kept_entries)
     return PlanRules(narrates=narrates, no_recall=refers and not offers_recall)

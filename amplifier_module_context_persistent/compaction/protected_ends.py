@@ -30,7 +30,7 @@ def protect(
     fixed_tokens: int,
     tokens_of: Callable[[Entry], int],
 ) -> Sequence[Entry]:
-    """Return the entries, with those marked that a plan must not change because they are at a protected end.
+    """Return the entries. Those at a protected end, which a plan must not change, are marked.
 
     Args:
         entries: the entries of the plan, in the history's order. The same object is returned if none is protected.
@@ -72,7 +72,7 @@ class _Candidate(NamedTuple):
     position: int
     tokens: int
     messages: int
-    """The number of its messages, with stand-ins for missing results."""
+    """The number of the group's messages, with stand-ins for missing results."""
     ordinals: set[int]
     """The ordinals of its stored messages."""
 

@@ -49,7 +49,7 @@ class RequestLimits:
     image_edge: int = _MANY
     """The most pixels of an image's longer edge."""
     few_images: int = _MANY
-    """In a request with more images than these, the longer edge has at most `edge_of_many` pixels."""
+    """In a request with more images than this number, the longer edge has at most `edge_of_many` pixels."""
     edge_of_many: int = _MANY
     document_bytes: int = _MANY
     pages: int = _MANY
@@ -69,7 +69,7 @@ class RequestLimits:
         return is_known and medium.chars <= self.image_bytes and medium.edge <= self.image_edge
 
     def allow(self, media: Sequence[ShownMedium], rest_bytes: int) -> bool:
-        """Return whether a request may contain all these media, if everything else in it has `rest_bytes` bytes."""
+        """Return whether a request may contain all these media, if the rest of the request has `rest_bytes` bytes."""
         edges = [one.medium.edge for one in media if one.medium.kind == IMAGE]
         pages = sum([one.medium.pages for one in media])
         if len(edges) > self.images:
@@ -83,7 +83,7 @@ class RequestLimits:
     def halved(self, rest_bytes: int) -> RequestLimits:
         """Return half of the limits on bytes, images and pages.
 
-        If a limit is exceeded, media are left out down to half of it, so that it is rarely exceeded again.
+        If a view exceeds a limit, media are left out down to half of the limit, so that views rarely exceed it again.
 
         Args:
             rest_bytes: the bytes of the request without its media. The limit on bytes is lowered so that the media may
@@ -106,7 +106,7 @@ PUBLISHED: Mapping[str, RequestLimits] = {
 
 _NUMBERS = tuple(field.name for field in fields(RequestLimits) if field.name != "types")
 STRICTEST = RequestLimits(**{name: min(getattr(one, name) for one in PUBLISHED.values()) for name in _NUMBERS})
-"""The limits for a provider that is not in the table: the lowest of each number in it, and all types."""
+"""The limits for a provider that is not in the table: the lowest of each number in the table, and all types."""
 
 
 def limits_of(family: str, config: Config, told: Mapping[str, Any] | None = None) -> RequestLimits:
@@ -136,7 +136,7 @@ _TOLD = {
 def read_told(published: Any) -> dict[str, int]:
     """Return the limits that a provider publishes of its model, by the field of `RequestLimits`.
 
-    They are read from attributes, keys, or keys of `defaults`. Values that are not whole numbers are ignored.
+    The limits are attributes, keys, or keys of `defaults`. Values that are not whole numbers are ignored.
     """
     told = dict[str, int]()
     for limit, names in _TOLD.items():
@@ -149,7 +149,7 @@ def read_told(published: Any) -> dict[str, int]:
 
 
 def said_by(published: Any, name: str) -> Any:
-    """Return the value that a provider publishes under this name; None if it publishes none."""
+    """Return the value that a provider publishes under this name; None if there is no such value."""
     if isinstance(published, Mapping):
         return published.get(name)
     defaults = getattr(published, "defaults", None)
@@ -206,7 +206,7 @@ def _left_out(
 ) -> Sequence[ShownMedium]:
     """Return the first media of some classes, as many as must be left out so that the others meet the limits.
 
-    If a class is left out only in part, the others have to meet half of the limits.
+    If a class is left out only in part, the remaining media have to meet half of the limits.
     """
     halved = limits.halved(rest_bytes)
     in_order = [one for media in classes for one in media]
@@ -222,7 +222,7 @@ def _left_out(
 
 
 def all_media(items: Sequence[Item], *, spared: int) -> dict[int, frozenset[int]]:
-    """Return all media of a view that may be left out to save tokens, except the `spared` newest of them.
+    """Return all media of a view that may be left out to save tokens, except the `spared` newest ones.
 
     Media in people's messages and in pinned or protected messages are not left out for their tokens.
 

@@ -69,7 +69,7 @@ def answers_of_people(group: Group) -> list[tuple[Entry, str]]:
 
 
 def estimated_tokens(group: Group) -> int:
-    """Estimate the number of tokens in the quotes that a group has if it is left out."""
+    """Estimate the number of tokens in the quotes that a marker shows of a group if the group is left out."""
     quotes = quotable(group)
     if not quotes:
         return 0
@@ -88,7 +88,8 @@ def quotes_of(
 ) -> dict[int, tuple[Quote, ...]]:
     """Return the quotes of the groups that a plan leaves out, by the group's position.
 
-    If there is not room for all, groups in which a person speaks are chosen first, and newer groups before older ones.
+    If the room is too small for all quotes, groups in which a person speaks are chosen first, and newer groups before
+    older ones.
 
     Args:
         groups: all groups.
@@ -127,7 +128,7 @@ def _quotes(wanted: Iterable[tuple[Entry, str]], messages: Mapping[str, Message]
 
 
 def _without_announcement(text: str) -> str:
-    """Return a model's text without its last sentence, if this names nothing and so only announces the call."""
+    """Return a model's text without its last sentence, if that sentence names nothing and only announces the call."""
     text = text.rstrip()
     ends = [match.end() for match in SENTENCE_END.finditer(text) if match.end() < len(text)]
     if ends and not spans(text[ends[-1] :]):
@@ -136,7 +137,7 @@ def _without_announcement(text: str) -> str:
 
 
 def shortened(text: str) -> str:
-    """Return a text on one line, shortened to its beginning and its end if it is too long for a quote."""
+    """Return a text on one line, shortened to beginning and end if the text is too long for a quote."""
     text = _SPACE.sub(" ", text).strip()
     shown = shown_spans(text, HEAD_CHARS, TAIL_CHARS, prose=True)
     return " … ".join([text[start:end].strip() for start, end in shown])

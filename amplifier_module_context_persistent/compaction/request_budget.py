@@ -31,8 +31,8 @@ def budget_tokens(
 ) -> int:
     """Compute the budget of a request, in tokens.
 
-    It is the explicit budget if there is one, else the provider's window minus room for the answer and a margin, else
-    the default of `max_tokens`. If `max_tokens` is configured, no budget exceeds it. If it is not, a budget that is not
+    This is the explicit budget if there is one, else the provider's window minus room for the answer and a margin, else
+    the default of `max_tokens`. If `max_tokens` is configured, no budget exceeds it. Otherwise, a budget that is not
     explicit stays below `step_tokens`.
 
     Args:
@@ -66,7 +66,7 @@ def _window_budget(config: Config, window: ModelLimits) -> int:
 
 
 def read_window(published: Any) -> ModelLimits | None:
-    """Return the limits that a provider publishes (as attributes or keys); None if it publishes no window.
+    """Return the limits that a provider publishes (as attributes or keys); None if the provider publishes no window.
 
     Values that are not numbers of tokens are ignored with a warning.
     """
@@ -75,7 +75,7 @@ def read_window(published: Any) -> ModelLimits | None:
 
 
 def _number(published: Any, name: str) -> int:
-    """Return a number of tokens that a provider publishes; 0 if it publishes none."""
+    """Return a number of tokens that a provider publishes; 0 if there is none."""
     value = said_by(published, name) or 0
     if type(value) is int and value >= 0:
         return value

@@ -45,7 +45,7 @@ SHORTENING = (Stage.SHORTEN, Stage.ANSWERS, Stage.TEXTS, Stage.LAST)
 
 
 class Forms:
-    """The forms of all groups of one draft.
+    """The forms of all groups of one draft: the ways to show less of each group.
 
     Args:
         draft: the view in the making, in which everything is kept.
@@ -248,7 +248,7 @@ class Forms:
     def _lengths_of(self, position: int, shortest: Cut) -> list[Cut]:
         """Return the cuts to try on a group's messages, the longest first, if a promise sets the shortest one.
 
-        Results have the usual cuts that are longer, too.
+        Results also have the usual cuts that are longer.
         """
         has_results = len(self._draft.view.members[position]) > 1
         usual = self._lengths if has_results else []
@@ -257,7 +257,8 @@ class Forms:
     def _long_texts(self, position: int) -> list[Entry]:
         """Return the messages of a group that are long enough to cut.
 
-        These are results. In a group of one message it is that message, if a promise sets its cut (`shortest_cut`).
+        These messages are results. In a group of one message, this message counts if a promise sets its cut
+        (`shortest_cut`).
         """
         facts = self._draft.view.facts[position]
         if len(facts.members) == 1:
@@ -292,7 +293,7 @@ class Forms:
                 yield Form(entry, cut, max(1, saved), 1 if is_long else 2)
 
     def _texts_of(self, position: int, stage: Stage) -> Sequence[Entry]:
-        """Return the messages of a group that a `SHORTENING` stage shortens; empty if it shortens none."""
+        """Return the messages of a group that a `SHORTENING` stage shortens; empty if the stage shortens none."""
         members = self._draft.view.members[position]
         head = members[0]
         if stage == Stage.LAST:
@@ -313,7 +314,7 @@ class Forms:
 
 
 def _cuts_of(entry: Entry, cuts: Iterable[Cut]) -> Iterator[Form]:
-    """Yield a form of one message for each cut that is worth it: it saves more tokens than its marker costs."""
+    """Yield a form of one message for each cut that saves more tokens than its marker costs."""
     texts = entry.gist.terms.text_chars
     tokens = entry.tokens
     all_chars = max(1, sum(texts))

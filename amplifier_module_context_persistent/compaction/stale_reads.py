@@ -35,7 +35,7 @@ def replace_stale_reads(draft: Draft) -> dict[str, str]:
 
     Returns:
         The lines to put after results, by the result's id. A result gets such a line if a later change only added lines
-        beside the shown lines. It also keeps such a line of the previous plan while it shows lines of the file.
+        beside the shown lines. A result that shows lines of the file also keeps such a line of the previous plan.
     """
     older: defaultdict[str, list[str]] = defaultdict(list)
     kept = draft.kept
@@ -86,7 +86,7 @@ def _changes_by_name(calls: Iterable[AnsweredCall]) -> Mapping[str, Sequence[_Ch
 
 
 def _later_changes(read: AnsweredCall, path: str, changes: Mapping[str, Sequence[_Change]]) -> list[AnsweredCall]:
-    """Return the calls that changed a file after it was read."""
+    """Return the calls that changed a file after the call `read` had read the file."""
     of_name = changes.get(file_name(path), ())
     return [change.call for change in of_name if change.call.position > read.position and same_file(change.path, path)]
 
@@ -105,7 +105,10 @@ def _put_back(draft: Draft, positions: Iterable[int]) -> None:
 
 
 def _takes_away(replaced: ReplacedLines, shown: Set[str], text: str) -> bool:
-    """Return whether a change may have removed a shown line or a part of one. True if its effect is unknown."""
+    """Return whether a change may have removed a shown line or a part of one.
+
+    The result is True if the effect of the change is unknown.
+    """
     if replaced.new is not None:
         return not shown <= replaced.new
     return replaced.unknown or any(line in text for line in replaced.gone if len(line) >= LEAST_CHARS)

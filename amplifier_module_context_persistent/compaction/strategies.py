@@ -32,7 +32,7 @@ def before_the_window(draft: Draft) -> list[int]:
     """Return the positions of all groups older than the newest `keep_recent` messages.
 
     The first message of a person and groups that must stay are not returned. The window of the newest messages is
-    extended to whole tool groups. As with every plan, it does not move while the view fits.
+    extended to whole tool groups. As with every plan, the window does not move while the view fits.
     """
     gone = []
     left = draft.config.keep_recent

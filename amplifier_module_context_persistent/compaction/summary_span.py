@@ -20,16 +20,16 @@ class Span:
     """The messages that a summary will replace, and the request that asks for the summary."""
 
     ordinals: frozenset[int]
-    """The ordinals of these messages."""
+    """The ordinals of the messages that the summary would replace."""
     basis: Hashable
-    """Identifies the history and its plan; the summary is valid only while they are the same."""
+    """Identifies the history and its plan. The summary is valid only while history and plan are the same."""
     request: list[Message]
     with_tools: bool
     """Whether the request is the view plus the instruction, so that it begins like the last request."""
     tokens: int
     """The tokens of the request."""
     evidence: frozenset[str] = frozenset()
-    """The names and figures in the span; a valid summary contains some of them."""
+    """The names and figures in the span; a valid summary contains some of these."""
     replaced_tokens: int = 0
     """The tokens of the messages that the summary will replace; 0 if not known."""
 
@@ -52,7 +52,7 @@ def evidence_of(entries: Iterable[Entry], texts: Iterable[str], earlier: str) ->
 
 
 def why_no_summary(text: str, tokens: int, span: Span) -> str:
-    """Return why a text must not replace a span of messages; "" if it may."""
+    """Return why a text must not replace a span of messages; "" if the text may."""
     if is_refusal(text):
         return "the answer is a refusal"
     if span.replaced_tokens and tokens >= span.replaced_tokens:

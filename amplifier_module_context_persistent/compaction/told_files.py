@@ -18,8 +18,8 @@ _BELOW = " Relative paths are below {}."
 def files_text(changed: Sequence[str], read: Sequence[str]) -> str:
     """Return sentences that name the newest changed and the newest read files; "" if there are no files.
 
-    If a file has been named by its absolute path and by the end of that path, it is named only once: by the absolute
-    path if it changed.
+    If a file has been named by its absolute path and by the end of that path, the file is named only once: by the
+    absolute path if it was changed.
 
     Args:
         changed: paths of files that were changed, the newest last.
@@ -47,7 +47,7 @@ def _not_told(read: Sequence[str], told_changed: Sequence[str]) -> list[str]:
 def _ends(paths: Sequence[str]) -> dict[str, str]:
     """Return the absolute paths by their shorter names.
 
-    A shorter name is an end of the path with at least one directory: the file's name alone may be another file's.
+    A shorter name is an end of the path with at least one directory: a file's name alone may be that of another file.
     """
     found = dict[str, str]()
     for path in filter(_is_absolute, paths):
@@ -59,9 +59,9 @@ def _ends(paths: Sequence[str]) -> dict[str, str]:
 
 
 def _shared_directory(paths: Sequence[str]) -> str:
-    """Return the directory that saves the most characters if it is named only once.
+    """Return the directory that saves the most characters if a text names it only once.
 
-    Return "" if no directory saves any, or if a path is relative, because it may be below another directory.
+    Return "" if no directory saves characters, or if a path is relative, because it may be below another directory.
     """
     if not all(_is_absolute(path) for path in paths):
         return ""

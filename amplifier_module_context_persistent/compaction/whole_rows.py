@@ -32,8 +32,9 @@ _OPENS, _CLOSES = ("{", "[", "("), ("}", "]", ")")
 def with_whole_rows(message: Message, cut: Cut) -> Cut:
     """Return the cut of a message, extended to whole rows.
 
-    If the cut keeps lines, these are extended, to at least `LEAST_SHOWN_CHARS` characters. If it keeps none, the head
-    and the tail are extended if the message has one text. A cut of prose, or without an excerpt, is not changed.
+    If the cut keeps lines, these are extended, to at least `LEAST_SHOWN_CHARS` characters. If the cut keeps no lines,
+    the head and the tail are extended if the message has one text. A cut of prose, or without an excerpt, is not
+    changed.
     """
     if cut.instead or not cut.excerpt or cut.brief:
         return cut
@@ -83,7 +84,7 @@ def _grown(text: str, spans: Iterable[Span]) -> list[Span]:
 
 
 class _Lines:
-    """The lines of a text, and the rows that they belong to."""
+    """The lines of a text, and the rows to which these lines belong."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -118,8 +119,8 @@ class _Lines:
     def row(self, first: int, last: int) -> Span:
         """Return a span extended to the row, record or entry around its first line.
 
-        If that is too long, the span is extended to the line only. If the line itself is too long, the span is extended
-        to the object around it, if that is short enough, and else returned unchanged.
+        If this is too long, the span is extended to the line only. If the line itself is too long, the span is extended
+        to the object around it, if the object is short enough; else the span is returned unchanged.
         """
         number = bisect_right(self.starts, first) - 1
         start, end = self._span(number)
@@ -232,7 +233,10 @@ class _Lines:
         return -1
 
     def _closing_of(self, opening: int, high: int) -> int:
-        """Return the index after the brace that closes the object at `opening`, or -1 if it is not before `high`."""
+        """Return the index after the brace that closes the object at `opening`.
+
+        -1 if the brace is not before `high`.
+        """
         opened = 0
         for at in range(opening, high):
             if self.text[at] == "{":

@@ -56,7 +56,10 @@ def why(view: Sequence[Message], asked: Sequence[Message], config: Config, budge
 
 
 def _position_of(wanted: Sequence[Entry], draft: Draft) -> int | None:
-    """Return the position of the group with one of these messages in a view; None if the view shows none of them."""
+    """Return the position of the group with one of these messages in a view.
+
+    The result is None if the view shows none of these messages.
+    """
     ids = {entry.id for entry in wanted} - {""}
     for position, members in enumerate(draft.view.members):
         if any(entry.id in ids for entry in members):
