@@ -26,7 +26,7 @@ def supports_native(provider: Any) -> bool:
 
 
 def why_refused(provider: Any, message: Message) -> str:
-    """Return why the provider's module refuses an item that its provider made, or "" if it accepts it."""
+    """Return why the provider's module refuses an item that its provider made; "" if the module accepts the item."""
     validate = getattr(provider, "validate_compacted_context", None)
     if not callable(validate):
         return "the provider's module cannot validate it"

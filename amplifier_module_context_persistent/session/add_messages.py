@@ -75,7 +75,8 @@ class Additions:
         self._new_id = new_id
         self._redaction = redaction
         self._form: str | None = None
-        """The form of the last foreign message, for reading ambiguous shapes; None until it is read from the log."""
+        """The form of the last foreign message, for reading ambiguous shapes; None until the form is read from the log.
+        """
         self._unknown: dict[str, str] = {}
         """Ids of messages that may or may not be stored, by content; a repeat of the message gets the same id."""
 
@@ -103,7 +104,7 @@ class Additions:
         return True
 
     async def _add_checked(self, session: Session, given: Sequence[Message], *, is_list: bool) -> None:
-        """Add canonical messages that no caller can change. Ephemeral ones go only to the views of this process."""
+        """Add canonical messages that no caller can change. Ephemeral messages go only to the views of this process."""
         passing = list(filter(self._passes, given))
         stored = given
         if passing:
@@ -233,12 +234,14 @@ class Additions:
         return session
 
     def _note_unknown(self, messages: Sequence[Message], own_ids: Sequence[str]) -> None:
-        """Note the ids under which messages may have been stored, for the case that they are added again."""
+        """Note the ids under which messages may have been stored, in case the same messages are added again."""
         for message, own_id in zip(messages, own_ids, strict=True):
             self._unknown[content_key(message)] = given_id(message) or own_id
 
     async def _append_encoded(self, given: Sequence[Message], *, is_list: bool) -> bool:
-        """Append messages for which `_may_encode` is true. Their JSON is encoded at once, so they are not copied.
+        """Append messages for which `_may_encode` is true.
+
+        The JSON of the messages is encoded at once, so they are not copied.
 
         Returns:
             False, as `add`.

@@ -34,7 +34,8 @@ class HistoryChange:
 
 
 Decide = Callable[[Log], HistoryChange]
-"""Decides on a change, perhaps several times. If it raises, nothing is stored and the exception is passed on."""
+"""A function that decides on a change of the history. It may be called several times. If it raises an exception,
+nothing is stored and the exception is passed on."""
 
 
 def rewound(log: Log, to: int | str) -> HistoryChange:

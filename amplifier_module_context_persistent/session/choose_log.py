@@ -52,7 +52,7 @@ def choose_log(config: Config, *, session_id: str | None, parent_id: str | None,
 
 
 def _where_it_began(path: Path, working_dir: str) -> Path:
-    """Return the log of a session that began in another, or since moved, checkout of this repository, else `path`."""
+    """Return the log of a session that began in another or since moved checkout of this repository, else `path`."""
     if path.exists() or not (remote := remote_of(working_dir)):
         return path
     projects = path.parents[3]

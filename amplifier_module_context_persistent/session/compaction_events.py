@@ -27,7 +27,7 @@ _COUNTS = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_to
 
 
 class CompactionEvents:
-    """The events of one compaction. Used in an `async with` statement, it also emits the end after an error.
+    """The events of one compaction. In an `async with` statement, the end is emitted also after an error.
 
     Args:
         host: gets the events.

@@ -52,7 +52,7 @@ class TakenMessages:
     new: list[Message] = field(default_factory=list)
     """The new messages in the order of the list. A message in the middle names the message that it follows."""
     order: list[int | Message] = field(default_factory=list)
-    """The whole new history, as ordinals and new messages, if a result is moved. Otherwise it is empty."""
+    """The whole new history, as ordinals and new messages, if a result is moved. Otherwise the list is empty."""
     repairs: bool = False
     """Whether the list has more changes than a tail."""
 
@@ -96,7 +96,10 @@ class LiveHistory(NamedTuple):
         return cls([stored[position] for position in order], [live[position] for position in order], live)
 
     def with_others(self, order: Sequence[int | Message]) -> list[int | Message]:
-        """Add the messages that hosts do not see to a new order. Each stays after the message that it follows now."""
+        """Add the messages that hosts do not see to a new order.
+
+        Each of these stays after the message that it follows now.
+        """
         seen_by_hosts = frozenset(self.ordinals)
         followers = defaultdict[int | None, list[int]](list)  # None: at the start of the history
         before: int | None = None
@@ -121,7 +124,7 @@ def _any_out_of_place(stored: Sequence[Message]) -> bool:
 
 
 def compare_list(log: Log, given: Sequence[Message], *, may_repair: bool = True) -> ListComparison:
-    """Find the new messages of a list. If no message is taken, count the unknown ones.
+    """Find the new messages of a list. If no message can be taken, count the messages that the log does not have.
 
     Args:
         log: the session's log.
@@ -154,7 +157,7 @@ def compare_list(log: Log, given: Sequence[Message], *, may_repair: bool = True)
 def additions_only(log: Log, given: Sequence[Message], *, may_repair: bool = True) -> list[Message] | None:
     """Return the new messages of a list, or None if the list is not the history with additions only.
 
-    It is for sessions whose history a host may replace: additions can be appended without a reset.
+    Sessions whose history a host may replace use this, because additions can be appended without a reset.
 
     Args:
         log: the session's log.
@@ -186,7 +189,7 @@ def additions_only(log: Log, given: Sequence[Message], *, may_repair: bool = Tru
 
 
 def count_unknown(log: Log, given: Sequence[Message]) -> int:
-    """Count the messages of a list that the log does not have: by id, or by content if they have no id."""
+    """Count the messages of a list that the log does not have. A message is known by its id, else by its content."""
     ids: list[str] = []
     contents: list[str] = []
     for message in given:
@@ -211,7 +214,7 @@ class Alignment:
     """The messages of a list that the live history does not have, by their places."""
 
     results: dict[tuple[int, str], int | Message] = field(default_factory=dict)
-    """Results for calls without one or with a late one, by the position of the calling message and the call's id.
+    """Results for calls that have no result or a late one, by the position of the calling message and the call's id.
 
     A value is a message of the list, or the position of a late result in the history.
     """
@@ -242,7 +245,7 @@ class Alignment:
 
 
 def align(live: Sequence[Message], given: Sequence[Message]) -> Alignment | None:
-    """Match a list with the live history. Return None if it is neither the history repaired nor with a tail.
+    """Match a list with the live history. Return None if the list is not the history, repaired or with a tail.
 
     Args:
         live: the live history, in order.
@@ -292,8 +295,8 @@ def _end_of_needed(live: Sequence[Message], may_lack: Collection[int]) -> int:
 def _may_close(message: Message, *, is_last: bool) -> bool:
     """Return whether a message after a result may be a closing message of the host's repair.
 
-    After the end of the history, only a message without id and time is one. With them it is an answer that another
-    module stored.
+    After the end of the history, only a message without id and time may be one. A message with id and time there is an
+    answer that another module stored.
     """
     if message.get("role") != "assistant" or given_calls(message):
         return False
@@ -387,7 +390,7 @@ def _with_results(live: Sequence[Message], alignment: Alignment) -> list[int | M
 def _with_closings(
     live: Sequence[Message], items: Sequence[int | Message], alignment: Alignment, tail: Sequence[Message]
 ) -> list[int | Message]:
-    """Add closing messages to the items, at the ends of turns that lack one.
+    """Add closing messages to the items, at the ends of turns that lack a closing message.
 
     If the list adds a result for a call of a message, but no closing message, a closing message is made. So the host
     finds nothing more to repair.
@@ -433,8 +436,9 @@ def _closings_by_call(live: Sequence[Message], alignment: Alignment) -> dict[str
 def _placed(live: Sequence[Message], items: Sequence[int | Message]) -> list[Message]:
     """Return the new messages. In the middle of the history, each names the message that it follows for hosts.
 
-    Views show a result beside its call, wherever it was appended, unless a model has already answered without it. Views
-    do not show a closing message in the middle: a model does not need it, and it would appear at the wrong place.
+    Views show a result beside its call, wherever the result was appended, unless a model has already answered without
+    it. Views do not show a closing message in the middle: a model does not need such a message, and it would appear at
+    the wrong place.
     """
     answered = len(live)  # the position after the model's last answer
     while answered and not _is_answer(live[answered - 1]):

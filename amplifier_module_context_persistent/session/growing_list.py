@@ -22,16 +22,17 @@ SYSTEM_ROLES = frozenset({"system", "developer"})
 
 
 def may_be_repair(given: Sequence[object], *, has_host: bool) -> bool:
-    """Return whether a list may be a host's repair. If not, it is the list of an agent without a host.
+    """Return whether a list may be a host's repair. Otherwise the list is that of an agent without a host.
 
-    A host that repairs a history has it from the log, with ids and times. An agent's own list has neither.
+    A host that repairs a history has the messages from the log, with ids and times. An agent's own list has neither ids
+    nor times.
     """
     messages = [message for message in given if isinstance(message, Mapping)]
     return has_host or any(given_id(message) is not None or timestamp_of(message) for message in messages)
 
 
 def is_same(stored: Message, given: Message) -> bool:
-    """Return whether a message of a list is a given live message: same content, and same id if it has an id."""
+    """Return whether a message of a list is this live message: same content, and same id if the list gives an id."""
     if stored is given:
         return True
     message_id = given_id(given)
@@ -39,10 +40,7 @@ def is_same(stored: Message, given: Message) -> bool:
 
 
 def rest_of(live: Sequence[Message], given: Sequence[Message]) -> list[Message] | None:
-    """Return the messages of a list after the whole history, or None if it does not begin with the history.
-
-    System messages of the history may be missing in the list.
-    """
+    """Return the messages of a list after the whole history; None if the list does not begin with the history."""
     place = 0
     for message in live:
         if place < len(given) and is_same(message, given[place]):

@@ -24,7 +24,7 @@ from ..view.recipients import Recipient
 logger = logging.getLogger(__name__)
 
 _warned_at_validation: set[str] = set()
-"""Warnings that the validation of a configuration logged; the mount that follows does not repeat them."""
+"""Warnings that the validation of a configuration logged; the mount that follows does not repeat these warnings."""
 
 
 class NotRetainedError(ContextLengthError, ValueError):  # type: ignore[misc]  # core ships no types
@@ -103,7 +103,7 @@ class Host:
         return True
 
     def show_once(self, text: str) -> bool:
-        """Log a warning and show it to the person, once in a session. Return whether it was new."""
+        """Log a warning and show it to the person, once in a session. Return whether the warning was new."""
         if text in self._shown:
             return False
         self._shown.add(text)
@@ -204,7 +204,7 @@ def _text_or(value: Any, default: str) -> str:
 
 
 async def _answer_of_method(provider: Any | None, method: str) -> Any:
-    """Call a method of a provider's module; None if there is no such method or if it fails."""
+    """Call a method of a provider's module; None if the module has no such method or if the call fails."""
     ask = getattr(provider, method, None)
     if not callable(ask):
         return None
@@ -219,6 +219,6 @@ async def _answer_of_method(provider: Any | None, method: str) -> Any:
 
 
 def _text_of(provider: Any, attribute: str) -> str:
-    """Return an attribute's text, or "" if it is missing or not a text."""
+    """Return an attribute's text, or "" if the attribute is missing or not a text."""
     value = getattr(provider, attribute, None)
     return value if isinstance(value, str) else ""

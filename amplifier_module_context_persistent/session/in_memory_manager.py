@@ -10,8 +10,8 @@ from .manager import PersistentContextManager
 class InMemoryContextManager(PersistentContextManager):
     """A context manager without a disk, for tests and for hosts that have none.
 
-    It takes the arguments of `PersistentContextManager`. The arguments for the place and the durability of the log have
-    no effect.
+    This class takes the arguments of `PersistentContextManager`. The arguments for the place and the durability of the
+    log have no effect.
     """
 
     def _choose_log(self, session_id: str | None, parent_id: str | None, working_dir: str | None) -> ChosenLog:

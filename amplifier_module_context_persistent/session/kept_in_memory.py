@@ -37,6 +37,6 @@ def may_go_on_in_memory(config: Config, *, is_acknowledged: bool) -> bool:
 
 
 def why_in_memory(error: LogCreateError, location: str) -> str:
-    """Return the reason why a session goes on in memory: the location of its log, and why it cannot be created."""
+    """Return the reason why a session goes on in memory: the location of its log, and why the log cannot be created."""
     reason = os.strerror(error.errno) if error.errno else str(error)
     return f"{location}: {reason}"

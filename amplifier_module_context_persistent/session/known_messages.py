@@ -26,14 +26,15 @@ class KnownMessages:
         self._removed = ""
         """The time of the last reset or purge."""
         self._purged = ""
-        """The time of the last purge. The erased messages are unknown; a message that is not newer may be one."""
+        """The time of the last purge, or "". A message that is not newer may be one of the erased messages, which are
+        unknown."""
         self.ends_removed = log.index.has_removals
         """Whether no message was added to the log after its last reset or purge."""
         if self.ends_removed:
             self._find_removals()
 
     def _find_removals(self) -> None:
-        """Find the last reset or purge. This reads the whole log."""
+        """Find the last reset or purge of the log. This reads the whole log."""
         last_live = b""
         for _, line in self._log.lines(self._log.index.live[-1:]):
             last_live = line
@@ -63,10 +64,10 @@ class KnownMessages:
         return message_id is not None and stored_under(self._log, message_id) is not None
 
     def _was_removed(self, message: Message) -> bool:
-        """Return whether a message is one that a reset hid: it has the content of a hidden message.
+        """Return whether a reset hid a message with the same content, so that this message is not new.
 
-        If it is newer than the last reset, it must also have the time of the hidden message; else it is a new message
-        with the same words.
+        If the message is newer than the last reset, it must also have the time of the hidden message. Otherwise it is a
+        new message with the same words.
         """
         times = self._hidden_times.get(content_key(message))
         if times is None:
@@ -113,7 +114,10 @@ class KnownMessages:
 
 
 def is_newer(time: str, than: str) -> bool:
-    """Return whether one ISO 8601 time is in a later second than another. Return False if either is no time."""
+    """Return whether one ISO 8601 time is in a later second than another.
+
+    Return False if one of the texts is no time.
+    """
     second = _second_of(time)
     other = _second_of(than)
     return second is not None and other is not None and second > other

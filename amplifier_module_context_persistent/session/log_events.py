@@ -24,10 +24,7 @@ class LogEvents:
         """The number of lost messages that the host was told."""
 
     async def tell_lost(self, log: ReadableLog) -> None:
-        """Tell of acknowledged messages that the log no longer has: it was truncated, or replaced by an older copy.
-
-        Messages that were told before are not told again.
-        """
+        """Tell of acknowledged messages that the log no longer has. It was truncated, or replaced by an older copy."""
         described = log.describe()
         if described.lost_messages <= self._told_lost:
             return

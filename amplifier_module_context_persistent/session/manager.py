@@ -42,7 +42,7 @@ T = TypeVar("T")
 class PersistentContextManager:
     """A context manager whose history is a log in a file.
 
-    An `async with` statement closes it.
+    An `async with` statement closes the manager.
 
     Hosts call eight methods by the names of the contract, and two more as capabilities (retained texts, usage). Four
     methods receive the host's events. `recall`, `pin`, `hide`, `show_again`, `initialize`, `close` and `log_path` are
@@ -314,8 +314,8 @@ class PersistentContextManager:
     async def rewind(self, to: int | str) -> int:
         """End the live history at an earlier turn or message. The messages after it stay in the log, hidden.
 
-        The plan of the last compaction stays in force if it covers none of the hidden messages. Messages that another
-        process adds meanwhile are hidden too, because the place is found under the log's lock.
+        The plan of the last compaction stays in force if the plan covers none of the hidden messages. Messages that
+        another process adds meanwhile are hidden too, because the place is found under the log's lock.
 
         Args:
             to: the number of the last turn that stays, from 1; or the id of the last message that stays.
@@ -387,7 +387,7 @@ class PersistentContextManager:
         since: str | None = None,
         until: str | None = None,
     ) -> RecallPage:
-        """Read back a piece of a message of the live history, or search it.
+        """Read back a piece of a message of the live history, or search the live history.
 
         Args:
             reference: the id of one message.
@@ -445,7 +445,10 @@ class PersistentContextManager:
     # -- usage -------------------------------------------------------------------------------------------------------
 
     def listen(self) -> Callable[[], None]:
-        """Listen to the host's events. Call the returned function to stop; more calls of it do nothing."""
+        """Listen to the host's events.
+
+        Call the returned function to stop; further calls of that function do nothing.
+        """
         return self._host.listen(
             {
                 "llm:request": self.on_llm_request,
@@ -464,7 +467,10 @@ class PersistentContextManager:
         await self._requests.on_response(event)
 
     async def on_provider_error(self, event: Mapping[str, Any]) -> None:
-        """Take in a provider's error. If it refuses the last view, the next view is shorter or shows no reasoning."""
+        """Take in a provider's error.
+
+        If the provider refused the last view, the next view is shorter or shows no reasoning.
+        """
         await self._requests.on_provider_error(event)
 
     def record_final_request(self, request: Any) -> Ticket:
@@ -485,7 +491,7 @@ class PersistentContextManager:
     # -- life --------------------------------------------------------------------------------------------------------
 
     async def initialize(self) -> None:
-        """Open the log now instead of at the first use. If it is open or has failed, open it again.
+        """Open the log now instead of at the first use. A log that is open or has failed is opened again.
 
         Raises:
             LogUnreadableError: the log exists and cannot be read.
@@ -494,7 +500,7 @@ class PersistentContextManager:
         await self._store.initialize()
 
     async def close(self) -> None:
-        """Write buffered records and close the log. A later call of another method opens it again."""
+        """Write buffered records and close the log. A later call of another method opens the log again."""
         await self._requests.close()
         await self._store.close()
 

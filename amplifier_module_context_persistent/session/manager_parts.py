@@ -27,7 +27,7 @@ class ManagerParts:
     requests: RequestFlow
     """Makes the view of each request, compacts, and takes in what a provider answers, reports and refuses."""
     meter: Meter
-    """Learns how far its token counts are from those that providers report: `claim_usage`."""
+    """Learns how far its token counts are from the counts that providers report (`claim_usage`)."""
     redaction: RedactionOnWrite
     """Replaces secrets before messages are stored, with the option `redact_on_write`."""
 

@@ -21,7 +21,7 @@ logger = logging.getLogger(__name__)
 
 PIN_TOOL = "pin"
 MODELS_SHARE = 0.5
-"""The largest share of the target that pins may use after the model adds one."""
+"""The largest share of the target that pins may have when the model adds a pin."""
 MOST_REASON_CHARS = 500
 
 _RECALL_DESCRIPTION = """\
@@ -115,7 +115,7 @@ class PinTool:
         self._manager = manager
 
     async def execute(self, input: dict[str, Any]) -> ToolResult:  # noqa: A002 - the protocol's name
-        """Pin or unpin a message; for a wrong input, return an explanation."""
+        """Pin or unpin a message. If the input is wrong, the result is an explanation for the model."""
         try:
             _check_input(input, _PIN_SCHEMA, PinError)
             reference = input.get("reference")

@@ -44,7 +44,8 @@ class NativeCompaction:
         self._task: asyncio.Task[None] | None = None
         self._ready: ArrivedItem | None = None
         self._failed: Hashable = None
-        """The basis of the last request for an item that failed. It is not repeated before the next plan."""
+        """The basis of the last request for an item that failed. Such a request is not repeated before the next plan.
+        """
         self._refused = False
         """Whether a provider refused a request that contained the item in force."""
 
@@ -65,7 +66,7 @@ class NativeCompaction:
         return NativeTurn(lambda said: self._why_refused(provider, said), self._ready, may_ask, self.runs, self._failed)
 
     async def settle(self, answer: ViewResult) -> None:
-        """Note what happened to an item: it is shown, it came too late, or the provider rejects it."""
+        """Note what happened to an item: a view shows it, it came too late, or the provider rejects it."""
         made = answer.planning.compaction
         fallback = answer.item.fallback
         if fallback:
@@ -92,7 +93,7 @@ class NativeCompaction:
         await self._host.emit("context:native_fallback", {"reason": reason})
 
     def on_error(self, event: Mapping[str, Any]) -> None:
-        """Take in a provider's error, and remember whether it refuses the compaction item in the request."""
+        """Take in a provider's error, and remember whether the error is about the compaction item in the request."""
         self._refused = self._refused or "compaction" in error_text(event).lower()
 
     async def close(self) -> None:
@@ -167,5 +168,5 @@ async def compacted(
 
 
 def item_tokens(message: Message, usage: Mapping[str, Any], count: Callable[[str], int]) -> int:
-    """Return an item's tokens: the provider's count, since it may be encrypted, else a count of its text."""
+    """Return an item's tokens: the provider's count, since the item may be encrypted, else a count of its text."""
     return token_count(usage.get("output_tokens")) or count(orjson.dumps(message).decode())

@@ -12,7 +12,7 @@ from ..session_ids import directory_name
 from .manager import PersistentContextManager
 
 _PROJECT = "sessions"
-"""The default project of sessions in a database; it must not depend on the working directory."""
+"""The default project of sessions in a database; this project must not depend on the working directory."""
 
 
 def open_session(
@@ -61,7 +61,7 @@ def check_names_no_place(options: Mapping[str, Any]) -> None:
     """Refuse options that name another place than the given one.
 
     Raises:
-        ConfigError: there is such an option.
+        ConfigError: an option names another place.
     """
     for key in ("transcript_path", "storage_path", "storage"):
         if options.get(key) is not None:

@@ -40,7 +40,7 @@ class PendingRequests:
         self._names_provider = False
         """Whether the waiting requests name their provider."""
         self._is_given_up = False
-        """Whether a person's message was added since. If a request follows, the waiting ones get no answer."""
+        """Whether a person's message was added since the waiting requests. If a request follows, they get no answer."""
         self._named: OrderedDict[str, str] = OrderedDict()
         """The hash of each request, by the host's request id."""
 
@@ -69,7 +69,10 @@ class PendingRequests:
         self._asked[bound] = ("", "") if is_other_recipient else recipient
 
     def is_look(self, provider: str) -> bool:
-        """Return whether a view is not sent to a model: it names no provider, and a request that names one waits."""
+        """Return whether a view is only looked at, not sent to a model.
+
+        So it is if the caller names no provider, and a request that names one waits for its answer.
+        """
         waits = bool(self._waiting) and not self._answers and not self._is_given_up
         return not provider and self._names_provider and waits
 
@@ -92,9 +95,10 @@ class PendingRequests:
             self._waiting = [bound]
 
     def note(self, message: Message) -> Message:
-        """Note a message that is being added. Return it; an answer with reasoning gets the hash of its request.
+        """Note a message that is being added.
 
-        If a response becomes several messages, the later ones also get the number of messages before them.
+        Return the message; an answer with reasoning gets the hash of its request. If a response becomes several
+        messages, the later ones also get the number of messages before them.
         """
         if not is_answer(message):
             if (self._waiting or self._is_given_up) and not is_kept_from_models(message):
@@ -143,6 +147,6 @@ class PendingRequests:
         return maker
 
     def _name_of(self, event: Mapping[str, Any]) -> str:
-        """Return the request id in a host's event, or "" if it has none or belongs to another session."""
+        """Return the request id in a host's event, or "" if the event has none or belongs to another session."""
         name = event.get("request_id")
         return name if isinstance(name, str) and of_session(event, self._session_id) else ""

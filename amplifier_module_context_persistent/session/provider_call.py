@@ -64,7 +64,7 @@ class _NoCountError(Exception):
 async def counted_by(
     provider: Any, view: Sequence[Message], tools_json: str, model: str, estimate: int
 ) -> tuple[int, int] | None:
-    """Return a provider's token count of a request and its input limit, or None if it does not count.
+    """Return a provider's token count of a request and its input limit; None if the provider does not count.
 
     Args:
         provider: the provider's module, or None.

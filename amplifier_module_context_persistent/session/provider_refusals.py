@@ -57,7 +57,7 @@ SENTENCES = {
 
 
 class Fact(NamedTuple):
-    """One fact that a session learned about a reader."""
+    """One fact that a session learned about a reader (a provider's model): something that the reader refuses."""
 
     what: str
     provider: str
@@ -155,7 +155,7 @@ def tells_transformations(message: Any) -> bool:
 
 
 def _kept_text(name: Any) -> str:
-    """Return a name as it is kept, or "" if it is not a text."""
+    """Return a name as it is kept, or "" if the name is not a text."""
     return kept_name(name) if isinstance(name, str) else ""
 
 

@@ -47,7 +47,8 @@ from ..search.snippet import best_window, marks_of
 from .store import Session
 
 FILL_S = 1.0
-"""The longest time for indexing during a question. With reading the answers, it takes at most two seconds."""
+"""The longest time for indexing during a question. Together with reading the answers, a question takes at most two
+seconds."""
 STEP_S = 0.03
 _PLAIN_WORDS = re.compile(r"[\w\s,.;:?!'\u2019-]+")
 _SPARE, _NARROWED = 30, 1_000
@@ -200,7 +201,7 @@ def _fill_in_memory() -> RankedFill:
 
 
 def _words_in(target: FillTarget) -> KnownWords | None:
-    """Return the words that the catalogue has of a log, or None if it has none or cannot be used."""
+    """Return the words that the catalogue has of a log; None if the catalogue has none or cannot be used."""
     try:
         with target.catalogue.reading() as connection:
             return known_words(connection, target.name).get(target.name)
@@ -266,7 +267,7 @@ class _OneLog:
                 yield number, postings
 
     def seconds(self, segment: int, number: int) -> int:
-        """Return the time of a found message in seconds since 1970, or 0 if it is unknown."""
+        """Return the time of a found message in seconds since 1970, or 0 if the time is unknown."""
         return self._place(segment, number)[1]
 
     def offset(self, segment: int, number: int) -> int:

@@ -58,7 +58,7 @@ _STORED_BATCHES = 16
 
 @dataclass(slots=True)
 class RecallState:
-    """The state that a session keeps between recalls. It has a ranked index once a question was asked."""
+    """The state that a session keeps between recalls. The state has a ranked index once a question was asked."""
 
     index: SessionIndex | None = None
 
@@ -89,7 +89,7 @@ class RecallSearch:
         self._read: list[tuple[int, Message, str]] = []
         """Messages that were read and not matched yet, newest first: position, message, and the tool of a result."""
         self._given_up = 0
-        """Number of messages that were skipped because they took too long."""
+        """The number of messages that were skipped because matching took too long."""
         self._is_cancelled = False
         self._stopped_at: str | None = None
         self._among: frozenset[int] | None = None
@@ -143,7 +143,7 @@ class RecallSearch:
         return end
 
     def search_only(self, offsets: frozenset[int] | None) -> None:
-        """Search only the messages at these offsets of the log, or all messages if it is None."""
+        """Search only the messages at these offsets of the log, or all messages if `offsets` is None."""
         self._among = offsets
 
     def match(self) -> None:
@@ -352,7 +352,7 @@ _FOREIGN = DAMAGED | UNCHAINED  # other programs' lines: their JSON may write a 
 
 
 def lines_that_may_match(log: Log, ordinals: Sequence[int], pattern: Pattern) -> set[int]:
-    """Return the ordinals of the records that may match, without parsing them. All that match are among them.
+    """Return the ordinals of the records that may match, without parsing them. No matching record is missing.
 
     Args:
         log: the session's log.

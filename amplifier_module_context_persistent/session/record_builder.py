@@ -94,12 +94,13 @@ class RecordBuilder:
         index = log.index
         self.is_empty = len(index) == 0
         self.authoritative = self._holds_conversation(index)
-        """Whether the log decides at a resume: when opened, it had, now or before, more than memory files."""
+        """Whether the log decides at a resume. So it is if the log had, when it was opened, more than memory files."""
         self._opened_with = len(index)
         self._replays = TimestampReplays(len(index))
         self._headed = False
         self.shown_line: tuple[int, str] | None = None
-        """The ordinal of the last view's last message, and the `[continued]` line after it; None without a line."""
+        """The ordinal of the last view's last message, and the `[continued]` line after it; None if the view had no
+        such line."""
         self._deferred: deque[Deferred] = deque()
 
     def _holds_conversation(self, index: Index) -> bool:
@@ -108,11 +109,11 @@ class RecordBuilder:
         return not all(map(is_memory_file, self._log.read(range(len(index)))))
 
     def defer(self, *bodies: bytes) -> None:
-        """Buffer records until the next append or close. If the log is replaced before, they are dropped."""
+        """Buffer records until the next append or close. If the log is replaced before, the records are dropped."""
         self._deferred.extend(Deferred(body, self._log.index) for body in bodies)
 
     def withdraw(self, body: bytes) -> None:
-        """Remove a buffered record, unless it is in the log already."""
+        """Remove a buffered record, unless the log has the record already."""
         for record in tuple(self._deferred):
             if record.body == body:
                 with contextlib.suppress(ValueError):  # another thread has taken it meanwhile
@@ -177,7 +178,10 @@ class RecordBuilder:
         return prepare
 
     def _after_preamble(self, index: Index, bodies: list[bytes]) -> list[bytes]:
-        """Return the records of messages; before the first ones of the session, also its header and memory files."""
+        """Return the records of messages.
+
+        Before the first messages of the session, also its header and memory files.
+        """
         is_begun = self._headed and len(index.columns.offsets) > 0
         if is_begun or not bodies:
             return bodies
@@ -221,7 +225,8 @@ class RecordBuilder:
     def _repeated(self, index: Index, messages: Sequence[Message]) -> int:
         """Return the number of messages at the start of a list that are the last messages of the log.
 
-        A process that was killed while it added a list adds the list again, without knowing how much of it is stored.
+        A process that was killed while it added a list adds the list again, and does not know how much of the list is
+        stored.
         """
         last = self._log.read(index.live[-len(messages) :])
         return overlap(list(map(content_key, messages)), list(map(content_key, last)))
@@ -229,7 +234,7 @@ class RecordBuilder:
     def _line_before(self, index: Index) -> str:
         """Return the line that the last view ended with, if an answer added now answers that view, else "".
 
-        Only the answer shows that a provider saw the line. If something else was added since the view, it is unknown
+        Only the answer shows that a provider saw the line. If something else was added since the view, nobody knows
         whether the view was answered, so the answer gets no line.
         """
         if self.shown_line is not None:
@@ -347,7 +352,10 @@ class RecordBuilder:
     def _with_free_ids(
         self, messages: Sequence[Message], own_ids: Mapping[int, str], timestamp: str
     ) -> list[MessageToStore]:
-        """Give each message an id: its own, unless the log or the list has it already; then the one of `own_ids`."""
+        """Give each message an id: its own, unless the log or the list has this id already.
+
+        Then the id in `own_ids`.
+        """
         new = list[MessageToStore]()
         ids: set[str] = set()
         for number, message in enumerate(messages):
@@ -370,7 +378,7 @@ class RecordBuilder:
         return [*self._preamble(index), *bodies]
 
     def by_hand(self, make: Callable[[Index, Read, str], bytes | None]) -> Prepare:
-        """Prepare a record that a person or the model asks for. No record is written if it would change nothing.
+        """Prepare a record that a person or the model asks for. No record is written if nothing would change.
 
         Args:
             make: makes the body from the index, a function that reads messages, and the record's id; None if it would
@@ -423,7 +431,7 @@ class RecordBuilder:
     def _header(self, index: Index) -> list[bytes]:
         """Return the session's header.
 
-        Return no record if the last header in the log is this session's, or if this session has no id.
+        Return no record if the last header in the log is this session's header, or if this session has no id.
         """
         headers = index.headers
         if not self._headed and headers:
@@ -458,8 +466,8 @@ class RecordBuilder:
 class EncodedMessages:
     """Messages that were encoded when they were added, and are stored together.
 
-    With `of` this object becomes a `Prepare`. It is an object and no closure: when thousands of tasks append at once,
-    each keeps one (`log/append_queue.py`).
+    The method `of` returns the object as a `Prepare`. A closure would take more room: when thousands of tasks append at
+    once, each keeps one of these objects (`log/append_queue.py`).
     """
 
     bodies: list[bytes]

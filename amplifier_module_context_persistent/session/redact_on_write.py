@@ -29,7 +29,8 @@ _SMALL_CHARS = 10_000
 """Messages with at most this much text are searched on the event loop, which is faster than using a thread."""
 
 Redaction = dict[str, Any]
-"""A key in a message: `message` (its number in the call, from 1), `role`, `field`, `kind`; `kept` if it stays."""
+"""A key (a password or an API key) in a message: `message` (its number in the call, from 1), `role`, `field`, `kind`;
+`kept` if the key stays."""
 
 
 class RedactionOnWrite:
@@ -63,7 +64,7 @@ class RedactionOnWrite:
 
 
 def _warn(what: str, redactions: Sequence[Redaction]) -> None:
-    """Log what was done with some keys, and the keys' kinds and places; nothing if there are none."""
+    """Log what was done with some keys, and the keys' kinds and places; nothing if there are no keys."""
     kinds = sorted({f"{redaction['kind']} in {redaction['field']}" for redaction in redactions})
     if kinds:
         logger.warning("redact_on_write: %s: %s", what, ", ".join(kinds))

@@ -40,8 +40,8 @@ def is_live_as(log: Log, stored: tuple[int, Message], message: Message) -> bool:
 def free_id_for(log: Log, message: Message, given_message_id: str) -> str | None:
     """Return the id under which to store a message that has an id, or None if the log has the message.
 
-    If the id belongs to another message, or to one that is no longer live, a new id is derived from it and the content.
-    So a host may bring the message again at each resume; it is stored once.
+    If the id belongs to another message, or to a message that is no longer live, a new id is derived from it and the
+    content. So a host may bring the message again at each resume; it is stored once.
     """
     candidate = given_message_id
     while (known := stored_under(log, candidate)) is not None:

@@ -48,7 +48,7 @@ _COUNTS = 3
 
 @dataclass(frozen=True, slots=True)
 class _Shown:
-    """The last request, the last message of its view, and the answers that it showed without their reasoning."""
+    """The last request, the last message of its view, and the answers that the view showed without their reasoning."""
 
     ask: Ask
     last: int | None
@@ -100,7 +100,7 @@ class RequestFlow:
     async def view(
         self, token_budget: int | None, provider: Any | None, *, retain: tuple[str, ...] = (), hard_fit: bool = False
     ) -> list[Message]:
-        """Make a request's view, with a new plan if it needs one. The arguments are those of the manager.
+        """Make a request's view, with a new plan if the view needs one. The arguments are those of the manager.
 
         Raises:
             ContextLengthError: the view cannot be made to fit, or a text that it must contain is in no message.
@@ -151,7 +151,7 @@ class RequestFlow:
             session.history.defer(record)
 
     async def _counted(self, ask: Ask, answer: ViewResult) -> ViewResult:
-        """Make a view again if its provider counts requests and would refuse it as too long."""
+        """Make a view again if its provider counts requests and would refuse this one as too long."""
         session = await self._store.open()
         meter = self._meter
         name = ask.facts.name
@@ -209,7 +209,7 @@ class RequestFlow:
         await self.settle_usage()
 
     async def on_provider_error(self, event: Mapping[str, Any]) -> None:
-        """Take in a provider's error, which may refuse the last view or the compaction item in it."""
+        """Take in a provider's error, by which the provider may refuse the last view or the compaction item in it."""
         self._meter.learn_from_error(event)
         self._native.on_error(event)
         await self.hear(event)
@@ -300,7 +300,7 @@ class RequestFlow:
         return await session.read(lambda log: session.requests.answer(log, second))
 
     def _method_of(self, answer: ViewResult | None) -> str:
-        """Return the name of a compaction's method. It is the configured method if no plan was made."""
+        """Return the name of a compaction's method. If no plan was made, this is the configured method."""
         configured = method_of(self._config.compaction_strategy)
         if answer is None:
             return configured

@@ -13,7 +13,7 @@ from .store import Store
 
 
 async def change(store: Store, decide: Decide, *, reason: str, timestamp: str) -> None:
-    """Change the history by a decision. Errors are those of `Log.append` and of the decision.
+    """Change the history as `decide` says. Errors are those of `Log.append` and of the decision.
 
     Args:
         store: the session's store.
@@ -48,7 +48,7 @@ async def change_with(
     reason: str,
     timestamp: str,
 ) -> None:
-    """Change the history by a decision that may add messages.
+    """Change the history as a decision says, which may add messages.
 
     Arguments and errors are those of `PersistentContextManager.change_history`.
     """

@@ -16,7 +16,7 @@ _SIDE_WINDOWS = 4
 
 
 class SideWindows:
-    """The side windows of one session, the ones that were used last.
+    """The side windows of one session, as far as they were used lately.
 
     Args:
         open_window: makes a window whose plans are not appended at once.

@@ -60,7 +60,7 @@ class _Opening:
     def ended(self) -> asyncio.Future[None]:
         """Return a future that ends with the opening.
 
-        If its caller is cancelled, the opening continues for the others.
+        If its caller is cancelled, the opening continues for the other callers.
         """
         future = self.task.get_loop().create_future()
         self._waiting.append(future)
@@ -69,7 +69,7 @@ class _Opening:
     def appended(
         self, prepare: Callable[[RecordBuilder], Prepare], *, looks_back: bool, ids: frozenset[str]
     ) -> asyncio.Future[range]:
-        """Return the future of an append that is queued when the opening ends. It fails if the opening fails.
+        """Return the future of an append that is queued when the opening ends. The future fails if the opening fails.
 
         So a caller waits only once, and all callers' records are written together, on the log's thread.
         """
@@ -280,14 +280,14 @@ class Store:
         return session
 
     async def initialize(self) -> None:
-        """Open the log now. If it is open or has failed, open it again."""
+        """Open the log now. A log that is open or has failed is opened again."""
         if self._session is not None:
             await self.close()
         session = await self.open()
         await session.queue.run(lambda log: log.follow())
 
     async def close(self) -> None:
-        """Write buffered records and close the log. A later call opens it again."""
+        """Write buffered records and close the log. A later call opens the log again."""
         session = self._session
         if session is not None:
             await self._write_waiting(session.history)
@@ -307,7 +307,7 @@ class Store:
             await asyncio.to_thread(archive_old_logs, location, days)
 
     async def _write_waiting(self, history: RecordBuilder) -> None:
-        """Append the buffered records; if that fails, warn and buffer them again."""
+        """Append the buffered records; if this fails, warn and buffer the records again."""
         waiting = history.take_deferred()
         if not waiting:
             return
@@ -327,9 +327,10 @@ class Store:
         await self._queue.run(keep_ranked_words)
 
     def drop(self) -> None:
-        """Close the log of a manager that was dropped without `close()`, after its queued appends. It never blocks.
+        """Close the log of a manager that was dropped without `close()`, after its queued appends. This never blocks.
 
-        A log that the host passed in stays open, since others may use it. So does a log that a forked child inherited.
+        A log that the host passed in stays open, since other objects may use it. So does a log that a forked child
+        inherited.
         """
         was_used = self._session is not None or self._opening is not None
         if was_used and not self._is_given and self._pid == os.getpid():

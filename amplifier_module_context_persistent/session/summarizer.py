@@ -42,7 +42,7 @@ class SummaryPause:
         self._next = FIRST_PAUSE
 
     def lets_ask(self) -> bool:
-        """Count a request and return whether it may ask for a summary."""
+        """Count a request, and return whether a summary may be asked for with it."""
         self._left = max(0, self._left - 1)
         return self._left == 0
 
@@ -55,7 +55,7 @@ class SummaryPause:
 async def sum_up(
     session: Session, meter: Meter, ask: Ask, span: Span | SummaryError, host: Host, pause: SummaryPause
 ) -> tuple[Summary | None, dict[str, int]]:
-    """Ask the provider of a request to summarise the messages that its plan leaves out. If it fails, pause.
+    """Ask the provider of a request to summarise the messages that its plan leaves out. If the provider fails, pause.
 
     Returns:
         The summary, or None after an event with the reason; and the usage that the provider billed for it.
@@ -138,7 +138,7 @@ async def ask_for_summary(
 
 
 def _cached_share(usage: Any) -> dict[str, float]:
-    """Return the share of a request that the provider read from its cache, or nothing if it is unknown."""
+    """Return the share of a request that the provider read from its cache, or nothing if the share is unknown."""
     names = ("input_tokens", "cache_read_tokens", "cache_write_tokens")
     reported = {name: _of(usage, name) for name in names}
     read = read_usage(reported)

@@ -65,7 +65,7 @@ def _is_system_prompt(message: Message) -> bool:
 
 
 def last_head_text(log: Log) -> str | None:
-    """Return the head text of the last view that had one, found by the receipts, or None."""
+    """Return the head text of the last view that had one, found by the receipts; None if no view had one."""
     texts: dict[str, str] = {}
     last = ""
     for _, record in control_records(log, ("system", "view")):

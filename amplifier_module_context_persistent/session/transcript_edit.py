@@ -58,7 +58,7 @@ class _KeptFile(NamedTuple):
     """An old transcript that the host's script kept."""
 
     kind: str
-    """The edit before which it was kept: `rewind` or `repair`."""
+    """The edit before which this copy was kept: `rewind` or `repair`."""
     time: str
     """The time of the edit in UTC, as 14 digits."""
 

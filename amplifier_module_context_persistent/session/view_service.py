@@ -121,7 +121,7 @@ class ViewService:
         self._heads_of: Index | None = None
 
     def answer(self, log: Log, ask: Ask) -> ViewResult:
-        """Make the view of a request, with a new plan if it needs one.
+        """Make the view of a request, with a new plan if the view needs one.
 
         Raises:
             FloorError: the view cannot be made to fit.
@@ -179,7 +179,7 @@ class ViewService:
         return stored
 
     def _note_line(self, built: ViewResult) -> None:
-        """Note the `[continued]` line that a view ends with, for the answer to it.
+        """Note the `[continued]` line that a view ends with, for the answer to this view.
 
         A view of the same messages for a reader that needs no line does not change the note.
         """
@@ -312,7 +312,7 @@ class ViewService:
         view: list[Message],
         given_tokens: int,
     ) -> Receipt:
-        """Make the receipt of a view, and queue its head text for the next append if the log lacks it."""
+        """Make the receipt of a view, and queue its head text for the next append if the log lacks this text."""
         head = self._queue_head(log, request.head_text) if request.head_text is not None else ""
         head_count = len(request.head)
         extras = extras_in(built.items) if self._unlogged.has_any else 0
@@ -351,7 +351,7 @@ class ViewService:
         return render
 
     def _queue_head(self, log: Log, text: str) -> str:
-        """Queue a head text for the next append if the log lacks it, and return its hash."""
+        """Queue a head text for the next append if the log lacks this text. Return the hash of the text."""
         head = text_hash(text)
         if self._heads_of is not log.index:
             self._heads = set()
@@ -364,10 +364,11 @@ class ViewService:
         return head
 
     def _store_plan(self, log: Log, window: Window) -> str:
-        """Append a window's plan to the log. Return "" or the reason why it failed; the plan is used all the same.
+        """Append a window's plan to the log. Return "", or the reason if this failed; the plan is used all the same.
 
-        The plan of a side window is not appended at once. If receipts are written, it is queued for the next append as
-        a `side_plan`, because receipts contain its id. A later process continues from the last `side_plan` of the log.
+        The plan of a side window is not appended at once. If receipts are written, the plan is queued for the next
+        append as a `side_plan`, because receipts contain its id. A later process continues from the last `side_plan` of
+        the log.
         """
         record = window.plan_record(log)
         side_records = list[bytes]()
