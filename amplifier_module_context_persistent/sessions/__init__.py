@@ -29,7 +29,7 @@ __all__ = ["cost", "files", "search", "sessions"]
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public function at its first use, because commands and running sessions need none of them."""
+    """Import a public function at its first use, because commands and running sessions need none of these functions."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from . import public_functions as functions

@@ -178,8 +178,8 @@ class RankedSearch:
 def _known_in(path: Path) -> dict[str, KnownWords]:
     """Return the ranked words of a catalogue by log; empty if the catalogue does not exist or cannot be used.
 
-    A process that fills the catalogue locks it for short moments. So a locked catalogue is tried again a few times:
-    else an answer with little time would use none of its sessions.
+    A process that fills the catalogue locks the catalogue for short moments. So a locked catalogue is tried again a few
+    times: otherwise an answer with little time would use no session of it.
     """
     for pause_s in (*_PAUSES_S, None):
         try:
@@ -193,7 +193,7 @@ def _known_in(path: Path) -> dict[str, KnownWords]:
 
 
 class _ManyLogs:
-    """The segments of some logs as one index.
+    """The segments of some logs as one index. A log's segments are the parts of its ranked index.
 
     Args:
         logs: the logs.

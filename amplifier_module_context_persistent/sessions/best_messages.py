@@ -30,7 +30,8 @@ from .pattern_in_session import FoundLine, matching_lines, searched_text
 from .transcript import LiveMessage, Transcript
 
 _SPARE = 50
-"""The number of messages ranked beyond those asked for: a clear may hide some, or a filter may exclude them."""
+"""The number of messages ranked beyond the number that was asked for: a clear may hide some, or a filter may exclude
+them."""
 _NARROWED, _MOST_RANKED = 1_000, 4_000
 SNIPPET_LINES = 4
 _REPR_CHARS = 80
@@ -73,7 +74,7 @@ class BestMessage:
 
     @property
     def id(self) -> str:
-        """The id of the message; "" if it has none."""
+        """The id of the message; "" if the message has none."""
         return given_id(self.placed.message) or ""
 
     @property
@@ -83,7 +84,7 @@ class BestMessage:
 
     @property
     def time(self) -> str:
-        """The time when the message was written, in ISO 8601; "" if it is unknown."""
+        """The time when the message was written, in ISO 8601; "" if the time is unknown."""
         return timestamp_of(self.placed.message)
 
     @property
@@ -240,7 +241,8 @@ def best_messages(
 def _notes(answer: RankedAnswer, best: Sequence[BestMessage]) -> tuple[str, ...]:
     """Return the notes of an answer.
 
-    A note about a typing error names the corrected word as it is in the best message, because its term may be a stem.
+    A note about a typing error names the corrected word as the best message has it, because the term in the index may
+    be only a stem.
     """
     slips = {slip.sentence: slip for slip in answer.slips}
     notes = list[str]()
@@ -345,7 +347,7 @@ class _OpenTranscripts:
 
 
 def _placed(transcript: Transcript, offset: int) -> LiveMessage | None:
-    """Return the live message whose record begins at an offset of the log; None if there is no such message."""
+    """Return the live message whose record begins at an offset of the log; None if no live message begins there."""
     position = _position(transcript.reader, offset)
     if position is None:
         return None

@@ -44,7 +44,8 @@ class Bill:
     unreported_requests: int = 0
     """The number of requests whose input tokens were not reported; `cost` does not include them."""
     estimated_outputs: int = 0
-    """The number of requests whose output tokens were counted from the answer, because they were not reported."""
+    """The number of requests whose output tokens were counted from the answer, because the provider did not report
+    them."""
     estimated_cost: float = 0.0
     """The part of `cost` for the outputs that were counted from the answers."""
 
@@ -65,7 +66,7 @@ class Bill:
 
     @property
     def input_tokens(self) -> int:
-        """All input tokens: read from a prompt cache, written to it, and neither."""
+        """All input tokens: those read from a prompt cache, those written to a cache, and the rest."""
         return self.uncached_tokens + self.cached_tokens + self.written_tokens
 
     def add(self, other: Bill) -> None:
@@ -95,13 +96,16 @@ class Cost:
 
 
 class RequestSums(NamedTuple):
-    """Requests of one model with equal prices, added up: the columns of `sums_by_model`, in their order."""
+    """The requests of one model with equal prices, added up.
+
+    The fields are the columns of `sums_by_model`, in order.
+    """
 
     model: str
     is_input_unknown: int
     requests: int
     largest_input_tokens: int
-    """The input tokens of the largest request. They decide whether a higher price applies."""
+    """The input tokens of the largest request. This number decides whether a higher price applies."""
     estimated_outputs: int
     estimated_output_tokens: int
     uncached_tokens: int
@@ -196,9 +200,9 @@ class RequestBill:
     output_tokens: int = UNKNOWN_TOKENS
     model: str = ""
     cost: float = UNKNOWN_COST
-    """The cost in US dollars; -1 if it is unknown, as for a model without a price."""
+    """The cost in US dollars; -1 if the cost is unknown, as for a model without a price."""
     is_estimated: bool = False
-    """Whether the output tokens were counted from the answer, because they were not reported."""
+    """Whether the output tokens were counted from the answer, because the provider did not report them."""
 
 
 NOTHING = RequestBill()

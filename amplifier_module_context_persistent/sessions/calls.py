@@ -45,7 +45,7 @@ class MadeCall:
         return self.subject.endswith(_CUT)
 
     def plain_arguments(self) -> Any:
-        """Return the arguments as plain JSON types; as a text if they are not JSON."""
+        """Return the arguments as plain JSON types; as a text if the arguments are not JSON."""
         try:
             return parsed(self.arguments)
         except ValueError:
@@ -61,7 +61,7 @@ class CallOutcome:
     outcome: str
     """`answered`, `failed` or `rejected`."""
     duration_s: float | None
-    """The seconds from the call's message to the result; None if one of them has no time."""
+    """The seconds from the call's message to the result; None if one of the two messages has no time."""
 
     @property
     def is_error(self) -> bool:
@@ -102,7 +102,7 @@ class CallLookup:
         return CallOutcome(call, outcome, seconds_between(called_at, instant_of_message(message)))
 
     def open_calls(self, live: Sequence[int], position: int, message: Message) -> frozenset[str]:
-        """Return the ids of a message's calls that no message near it answers.
+        """Return the ids of a message's calls for which no message near it has a result.
 
         The arguments are those of `outcome_of_result`.
         """
@@ -152,5 +152,5 @@ def subject_of(arguments: str) -> str:
 
 
 def instant_of_message(message: Mapping[str, Any]) -> datetime | None:
-    """Return when a message was written; None if it has no time, or if a host added it later as a repair."""
+    """Return when a message was written; None if the message has no time, or if a host added it later as a repair."""
     return None if is_repair(message) else instant_of(timestamp_of(message))

@@ -77,6 +77,6 @@ _COPIES = """SELECT place FROM (
 
 The placeholders are the table, the column with the value that copies share, the expression for the row's time, and a
 further condition. Nothing says for sure which session is the origin. So a row is judged to be a copy by these criteria,
-in this order: its session is a sub-agent's, or a fork; it is younger; its session went on for longer, was made later
-(an export that was imported again), or has more messages.
+in this order: the row's session is a sub-agent's, or a fork; the row is younger; the row's session went on for longer,
+was made later (an export that was imported again), or has more messages.
 """

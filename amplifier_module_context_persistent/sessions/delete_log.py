@@ -62,7 +62,7 @@ def delete_log(
     files: FileSystem | None = None,
     lock_timeout_s: float = 10.0,
 ) -> list[str]:
-    """Delete a log and return the paths of the deleted files, or its location if it was in a database.
+    """Delete a log and return the paths of the deleted files, or the location of a log that was in a database.
 
     Args:
         path: the log's file, or its location in a database.

@@ -141,7 +141,7 @@ def _calls_of_files(
 
 
 def _with_result(call: FileCall, result: Message) -> FileCall:
-    """Return a call with the action `created` if it wrote a file and its result says that the file is new."""
+    """Return a call with the action `created` if the call wrote a file and the result says that the file is new."""
     if call.action != "changed" or not _CREATED.match(text_of(result)[:80]):
         return call
     return replace(call, action="created")
@@ -304,7 +304,7 @@ def _may_name(transcript: Transcript, path: str) -> bool:
 
 @lru_cache(maxsize=65_536)
 def _from_project(path: str, project: str) -> str:
-    """Return a path relative to the project's directory; a path outside it unchanged."""
+    """Return a path relative to the project's directory; a path outside this directory is unchanged."""
     if not path.startswith("/"):
         return path
     for parent in PurePosixPath(path).parents:

@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 _MOST_NEAR = 5
 
 Watch = Callable[[Sequence[str]], AbstractContextManager[FileSystem]]
-"""A function that takes the paths of logs and gives the system calls to read them with, while it shows the progress."""
+"""A function that takes the paths of logs and shows progress. It gives the file system with which to read these logs.
+"""
 
 
 class FilterError(ContextPersistentError, ValueError):
@@ -105,7 +106,7 @@ def no_project(wanted: str, *, storage: str | None = None) -> str:
 
 
 def candidates(wanted: SessionFilter, *, everywhere: bool, storage: str | None = None) -> list[SessionFile]:
-    """Return the sessions in the filter's places or of its project; its other conditions are not checked.
+    """Return the sessions in the filter's places or of its project; the other conditions of the filter are not checked.
 
     If the filter has neither places nor a project, return the sessions of the current project, or with `everywhere`
     those of all projects.

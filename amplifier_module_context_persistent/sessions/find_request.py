@@ -40,7 +40,7 @@ class FoundRequest:
 def imported_plans(index: Index, book: ReceiptLog) -> Iterator[tuple[int, int, Message]]:
     """Yield the compactions that the source of an imported session made.
 
-    For each: the position of the live message that it came after, the number of messages that it kept, and its record.
+    Each has the position of the live message before it, the number of messages that it kept, and its record.
     """
     for packed, _ in book.made_for:
         record = packed.record()
@@ -85,7 +85,7 @@ def _from_first(number: int, count: int, there_are: str) -> int:
 
 
 def _source_request(reader: ReadableLog, book: ReceiptLog, number: int) -> FoundRequest:
-    """Find a request of the agent from which a session was imported: there was one before each answer.
+    """Find a request of the agent from which a session was imported. There was one request before each answer.
 
     Its model got the history before the answer, as the last compaction left it. No receipt proves this, so a receipt
     without a hash is made up. A session without answers, imported or not, has its next request as number 1.

@@ -89,7 +89,7 @@ def session_files(
 def _hosted_sessions(pattern: str) -> list[SessionFile]:
     """Return the sessions of all hosts whose log has this path, the last written first.
 
-    The path is relative to the directory of the host's projects; it may contain wildcards.
+    The path is relative to the directory of the host's projects; the path may contain wildcards.
     """
     logs = list[tuple[Path, str, str]]()
     for root, prefix in projects_dirs().items():
@@ -117,9 +117,9 @@ def sessions_of_id(session_id: str, *, storage: str | None = None) -> list[Sessi
 def project_sessions(working_dir: str | Path = ".", *, storage: str | None = None) -> list[SessionFile]:
     """Return the sessions of a directory's project, the last written first.
 
-    Sessions of other directories are included if the headers of their logs name the same git remote: they belong to
-    another checkout of the same repository, or to this checkout before it was moved. In a database only the sessions of
-    the directory itself are found.
+    Sessions of other directories are included if the headers of their logs name the same git remote: such sessions
+    belong to another checkout of the same repository, or to this checkout before it was moved. In a database only the
+    sessions of the directory itself are found.
 
     Raises:
         LogUnreadableError: the database of `storage` cannot be queried.
@@ -271,7 +271,7 @@ def _newest_first(logs: Iterable[tuple[Path, str, str]]) -> list[SessionFile]:
 
 
 def _session_of_alias(name: str) -> SessionFile | None:
-    """Return the session of which a symbolic link with this name is another path, or None."""
+    """Return the session of which a symbolic link with this name is another path, or None if there is no such link."""
     aliases = [alias.path for alias in sessions_of_id(name)]
     sessions = session_files() if aliases else []
     return next((one for one in sessions if any(are_one_log(one.path, alias) for alias in aliases)), None)
@@ -322,7 +322,7 @@ def find_session(name: str, working_dir: str | Path = ".", *, storage: str | Non
 
 
 def find_among(sessions: Sequence[SessionFile], name: str) -> SessionFile:
-    """Return the one of these sessions that has this path, id or name, with the rules of `find_session`.
+    """Return the session, among the given ones, with this path, id or name, by the rules of `find_session`.
 
     Raises:
         SessionNameError: none of the sessions, or more than one, has this name.
@@ -431,7 +431,7 @@ def _there(storage: str | None) -> str:
 
 
 def _matches_of_id(sessions: Sequence[SessionFile], name: str) -> list[SessionFile]:
-    """Return the sessions with this id; if there are none, those whose id begins with it; else those of a short id."""
+    """Return the sessions with this id; else those whose id begins with it; else those of which it is the short id."""
     with_id = [session for session in sessions if name in (session.id, f"{session.project}/{session.id}")]
     if with_id:
         return with_id
@@ -451,8 +451,8 @@ def _advice(matches: Sequence[SessionFile]) -> str:
 def _matches_of_name(sessions: Sequence[SessionFile], wanted: str) -> list[SessionFile]:
     """Return the sessions that a name means.
 
-    These are the sessions whose name has the key `wanted`; if there are none, those whose key begins with it; else
-    those whose key contains it.
+    A name's key is compared with `wanted`. The result is the sessions with an equal key; if there are none, those whose
+    key begins with `wanted`; else those whose key contains it.
     """
     names = read_names(session.path for session in sessions)
     keys = [(session, name.key) for session, name in zip(sessions, names, strict=True)]

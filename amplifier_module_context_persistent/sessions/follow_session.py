@@ -97,10 +97,7 @@ def _next_of(new: Iterator[LiveMessage | SessionChange]) -> list[LiveMessage | S
 
 
 async def _undisturbed(function: Callable[[], T]) -> T:
-    """Call a function on a thread, and wait for its end even when cancelled.
-
-    So no file is closed while the function still reads it.
-    """
+    """Call a function on a thread. Wait for the function's end even if this task is cancelled."""
     task = asyncio.ensure_future(on_thread(function)())
     try:
         return await asyncio.shield(task)

@@ -35,12 +35,13 @@ _COPIED = ("turns", "calls", "requests", "plans")
 _LOGS = """CREATE TABLE logs (
     session INTEGER PRIMARY KEY, name TEXT NOT NULL, project TEXT NOT NULL, path TEXT NOT NULL,
     is_fork INTEGER NOT NULL, root TEXT)"""
-"""`root` is the id of the outermost parent session of a sub-agent; its own id if it is not a sub-agent."""
+"""`root` is the id of the outermost parent session of a sub-agent; the session's own id if it is not a sub-agent."""
 _GATHERED = """SELECT count(*), count(nullif(name, root)), (SELECT max(us) FROM
     (SELECT max(last_us) AS us FROM turns UNION ALL SELECT max(time_us) FROM requests)) FROM logs"""
 
 Watch = Callable[[Sequence[str]], AbstractContextManager[FileSystem]]
-"""A function that takes the paths of logs and gives the system calls to read them with, while it shows the progress."""
+"""A function that takes the paths of logs and shows progress. It gives the file system with which to read these logs.
+"""
 
 
 @dataclass(slots=True)
@@ -130,7 +131,7 @@ def _compute(
 def _take_known(
     figures: GatheredFigures, place: Path, sessions: dict[int, SessionFile], counter: TokenCounter
 ) -> dict[int, SessionFile]:
-    """Copy a catalogue's figures of sessions to `found`, if their logs did not change since they were computed.
+    """Copy a catalogue's figures of sessions to `found`, if the logs did not change since the figures were computed.
 
     Return the sessions whose figures were not copied, by number.
     """
@@ -200,7 +201,7 @@ def _forget(connection: sqlite3.Connection, number: int) -> None:
 
 
 def _note_roots(connection: sqlite3.Connection) -> None:
-    """Fill the column `root` with the id of each session's parent; its own id if it is not a sub-agent's."""
+    """Fill the column `root` with the id of each session's parent; the session's own id if it is not a sub-agent's."""
     roots_by_project: dict[str, set[str]] = {}
     rows = connection.execute("SELECT session, name, project, path, is_fork FROM logs ORDER BY length(name), name")
     for session, name, project, path, is_fork in rows.fetchall():

@@ -31,6 +31,6 @@ def projects_dirs() -> dict[Path, str]:
 
 
 def is_hosts_file(path: str | Path) -> bool:
-    """Tell whether a file is below a directory of projects of one of the hosts; symbolic links are followed."""
+    """Return whether a file is below a directory of projects of one of the hosts; symbolic links are followed."""
     real = Path(os.path.realpath(path))
     return any(real.is_relative_to(os.path.realpath(root)) for root in projects_dirs())

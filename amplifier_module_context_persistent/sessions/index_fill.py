@@ -26,7 +26,7 @@ PATIENCE_S = 3.0
 """The wait for another process that makes no progress. A segment takes one or two seconds on an idle machine."""
 _PAUSE_S = 0.05
 _MOST_LOST = 8
-"""The number of segments of a log that are made in vain, before the rest of it is indexed in memory."""
+"""The number of segments of a log that are made in vain before the rest of the log is indexed in memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,10 @@ class IndexFill:
         return self._left.popleft()
 
     def _leaves_to_others(self, log: IndexedLog) -> bool:
-        """Look whether another process is indexing a log, and return whether to leave the log to it."""
+        """Read what other processes have indexed of a log.
+
+        Return whether one is indexing it, so that the log is left to it.
+        """
         if self._is_in_memory(log):
             return False
         has_progress = log.take_from_others()
@@ -118,7 +121,10 @@ class IndexFill:
         return self._in_memory or self._lost[log.path] > _MOST_LOST
 
     def _leave(self, log: IndexedLog) -> None:
-        """Note that another process is indexing a log. The next log is one far from it, if this is new."""
+        """Note that another process is indexing a log.
+
+        If this was not known yet, the next log is one far from this log.
+        """
         if not self._others:
             self._left.reverse()
         elif log.path not in self._others:

@@ -57,7 +57,7 @@ class IndexedLog:
     error: LogError | None = None
 
     def __post_init__(self) -> None:
-        """Find the catalogue once, because it is needed several times for each of many sessions."""
+        """Find the catalogue once, because each of many sessions needs the catalogue several times."""
         is_file = isinstance(self.session.path, Path)
         self.catalogue = catalogue_of(self.session.path) if is_file else None
         self.name = name_of(self.session.path) if is_file else ""
@@ -83,7 +83,7 @@ class IndexedLog:
 
     @property
     def size_bytes(self) -> int:
-        """The size of the log, also of one in an archive; 0 if it is unknown."""
+        """The size of the log, also of an archived log; 0 if the size is unknown."""
         if self.on_server is not None:
             return self.on_server.size
         try:
@@ -99,7 +99,7 @@ class IndexedLog:
     def take_from_memory(self, fills: Fills | None) -> bool:
         """Use the index parts that this process made for earlier questions; return whether they cover the whole log.
 
-        They are used only if the catalogue or the database still has the part of the index that they follow.
+        These parts are used only if the catalogue or the database still has the part of the index before them.
         """
         fill = (fills or {}).get(self.path)
         if fill is None:

@@ -28,7 +28,7 @@ Stamp: TypeAlias = tuple[int | str, ...]
 
 
 def on_thread(function: Callable[..., T]) -> Callable[..., Awaitable[T]]:
-    """Return an awaitable version of a blocking function, which runs it on a thread.
+    """Return an awaitable version of a blocking function. It runs the function on a thread.
 
     Raises:
         DependencyError: `aiofiles` is not installed; the host may have updated this package without it.

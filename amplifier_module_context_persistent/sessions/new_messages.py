@@ -36,7 +36,7 @@ class SessionChange:
     live_messages: int
     """The number of live messages after the change."""
     time: str = ""
-    """The time of the change, in ISO 8601; "" if it is unknown."""
+    """The time of the change, in ISO 8601; "" if the time is unknown."""
     tokens_before: int = 0
     """For a compaction: the tokens of a view before it."""
     tokens_after: int = 0
@@ -178,7 +178,7 @@ class SessionFollower:
 
 
 def _seen_in(index: Index) -> int:
-    """Return the number of message records up to the last live message. Those of an unfinished reset do not count."""
+    """Return the number of message records up to the last live message. Records of an unfinished reset do not count."""
     return max(index.live, default=-1) + 1
 
 

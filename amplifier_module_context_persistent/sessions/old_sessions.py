@@ -19,7 +19,7 @@ _ASKED = 10_000
 
 
 def sessions_unused_since(storage: str, since_s: float, project: str | None = None) -> list[SessionFile] | None:
-    """Return the sessions that probably have no message since a time, and whose sub-agents' sessions have none either.
+    """Return the sessions that probably have no message since a time, nor do their sub-agents' sessions.
 
     A session and its sub-agents' sessions are adjacent in the result. It is None if the server does not provide list
     entries.

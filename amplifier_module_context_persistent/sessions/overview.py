@@ -44,7 +44,7 @@ class Overview(Glance):
 
     session: SessionFile
     is_open: bool | None = None
-    """Whether a process holds the log open for writing; None if this is unknown."""
+    """Whether a process has the log open for writing; None if nobody can tell."""
     tokenizer: str = ""
     """The name of the counter that counted `tokens`."""
     error: str = ""
@@ -67,9 +67,9 @@ class Overview(Glance):
 
     @property
     def date(self) -> str:
-        """The date and time of the last message, in this machine's time zone; `unknown` if it has no time.
+        """The date and time of the last message, in this machine's time zone; `unknown` if the message has no time.
 
-        For a session without messages it is the time of the log file.
+        For a session without messages this is the time of the log file.
         """
         return datetime.fromtimestamp(self.last_s).strftime("%Y-%m-%d %H:%M") if self.has_time else "unknown"
 
@@ -86,7 +86,7 @@ class Overview(Glance):
 
     @property
     def duration_s(self) -> float | None:
-        """The seconds from the first message to the last; None if one of them has no time."""
+        """The seconds from the first message to the last; None if one of these has no time."""
         return seconds_between(instant_of(self.first_message), instant_of(self.last_message))
 
     @property
@@ -204,7 +204,7 @@ def overview_of(
 def _read(path: Path | str, glances: Glances | None, files: FileSystem | None, counter: TokenCounter | None) -> Glance:
     """Read the glance of a log from the log itself.
 
-    The imports are local: they are half of all imports of `list`, and most calls of it read no log.
+    The imports are local: these modules are half of all that `list` would import, and most lists read no log.
     """
     from ..catalogue.take_glance import take_glance
     from .transcript import Transcript

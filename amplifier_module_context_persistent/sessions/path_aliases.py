@@ -12,7 +12,7 @@ from pathlib import Path
 def aliases_among(statuses: Mapping[Path, os.stat_result]) -> set[Path]:
     """Return the paths that lead to a log that has another path among these, with fewer symbolic links.
 
-    A hard link is not an alias: it is a file of its own directory.
+    A hard link is not an alias, because it is a file of its own directory.
 
     Args:
         statuses: for each log's path its status, not that of the file behind a link.
@@ -31,7 +31,7 @@ def aliases_among(statuses: Mapping[Path, os.stat_result]) -> set[Path]:
 
 
 def _aliases_of_one(paths: list[Path]) -> set[Path]:
-    """Return all of these paths of one file but one for each of its real paths."""
+    """Return the paths of one file that are aliases: all but one for each of the file's real paths."""
     known, aliases = set[str](), set[Path]()
     for path in sorted(paths, key=_count_links):
         real = os.path.realpath(path)
@@ -47,5 +47,5 @@ def _count_links(path: Path) -> int:
 
 
 def are_one_log(one: Path | str, other: Path | str) -> bool:
-    """Tell whether two paths lead to one log by symbolic links."""
+    """Return whether two paths lead to one log by symbolic links."""
     return os.path.realpath(one) == os.path.realpath(other)

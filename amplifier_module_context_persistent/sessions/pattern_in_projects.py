@@ -97,7 +97,7 @@ class ProjectSearch:
     def positions(self, session: SessionFile, reader: LogReader) -> list[int] | None:
         """Return the positions of live messages that may match, in a log that was just opened; None if all may match.
 
-        Also remember what the catalogue lacks of the session, for `update`.
+        Also remember, for `update`, how much of the log the catalogue lacks.
         """
         name = name_of(session.path)
         known = self._covered.get(name)
@@ -132,9 +132,10 @@ class ProjectSearch:
         return [position for position, ordinal in enumerate(reader.index.live) if may_match(offsets[ordinal])]
 
     def update(self, until_s: float = inf) -> None:
-        """Add to the catalogue what it lacked in the search. If this fails, the next search reads these logs again.
+        """Add to the catalogue the blocks that it lacked in the search.
 
-        If data in the catalogue was altered, the whole catalogue is removed first.
+        If this fails, the next search reads these logs again. If data in the catalogue was altered, the whole catalogue
+        is removed first.
 
         Args:
             until_s: the processor time of this process (`time.process_time`) after which no further block is added.

@@ -47,12 +47,16 @@ _ESCAPED_LETTER = re.compile(rb"\\\\u00[0-7]")  # in arguments, which are JSON w
 MOST_SPANS = 1_000
 """The largest number of matches returned for one line, because a line may have millions of characters."""
 MESSAGE_S = 2.0
-"""The longest time in seconds to search one message. A part of it has a limit too (`search/pattern.WINDOW_S`)."""
+"""The longest time in seconds to search one message. A part of a message has a limit too (`search/pattern.WINDOW_S`).
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class FoundLine:
-    """A line of a message's text, its number from 1, and the places of the matches in it; a context line has none."""
+    """A line of a message's text, its number from 1, and the places of the matches in it.
+
+    A context line has no matches.
+    """
 
     number: int
     text: str
@@ -100,7 +104,7 @@ def search(
     among: Sequence[int] | None = None,
     hidden: bool = False,
 ) -> Iterator[MessageMatch]:
-    """Yield the live messages that match, in order, and also those that were not searched to the end.
+    """Yield the live messages that match, in order, and also messages that were not searched to the end.
 
     Args:
         transcript: the session.
@@ -159,7 +163,10 @@ def line_test(pattern: Pattern | AllWords) -> Callable[[bytes], bool]:
 def _match_in(
     text: str, placed: LiveMessage | HiddenText, pattern: Pattern | AllWords, context: int
 ) -> MessageMatch | None:
-    """Search the text of a message, or a hidden text. Return None if all of it was searched and nothing was found."""
+    """Search the text of a message, or a hidden text.
+
+    Return None if the whole text was searched and nothing was found.
+    """
     spans, is_whole = _spans(text, pattern)
     if not spans and is_whole:
         return None

@@ -80,7 +80,7 @@ class PriceOrigin:
     """The source of a price."""
 
     table: str
-    """The table's name, with its version if it is a package's."""
+    """The table's name, with the version if the table is part of a package."""
     day: str
     """The day on which the price is valid or was looked up, such as `2026-11-23`; "" for a user's own table."""
 
@@ -225,7 +225,7 @@ class PriceList:
         return cls({model: _price(model, given) for model, given in table.items()})
 
     def of(self, model: str) -> Price | None:
-        """Return the prices of a model; None if they are unknown."""
+        """Return the prices of a model; None if the prices are unknown."""
         entry = self._look_up(model)
         if entry is None:
             return None
@@ -274,7 +274,10 @@ class PriceList:
 
 
 def _price_in_package(model: str) -> tuple[Price, PriceOrigin] | None:
-    """Return today's price of a model in `genai-prices`; None if it is unknown or the package is not installed."""
+    """Return today's price of a model in `genai-prices`.
+
+    The result is None if the price is unknown or the package is not installed.
+    """
     if not model:
         return None
     try:  # the extra `cli` installs it; it is slow to import, and only needed for models that our own table lacks
@@ -310,7 +313,10 @@ def _names_exactly(clause: Any, name: str) -> bool:
 
 
 def _price_of_package(package_price: Any) -> Price | None:
-    """Convert a price of `genai-prices` to a `Price`; None if it has several steps, or no input or output price."""
+    """Convert a price of `genai-prices` to a `Price`.
+
+    The result is None if the price has several steps, or if the input or output price is missing.
+    """
     input_price, output_price = package_price.input_mtok, package_price.output_mtok
     if input_price is None or output_price is None:
         return None
@@ -381,4 +387,4 @@ def _is_price(value: Any) -> bool:
 
 
 _MOST = 1e15
-"""The upper limit of a price and of a number of tokens; it also excludes NaN and infinity."""
+"""The upper limit of a price and of a number of tokens. The limit also excludes NaN and infinity."""

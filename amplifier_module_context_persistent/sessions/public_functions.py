@@ -72,7 +72,7 @@ class CostReport:
 
 
 def sessions(*, storage: str | None = None, **filters: Unpack[Filters]) -> list[Overview]:
-    """Return the overviews of the sessions that match the filters, those with the newest messages first.
+    """Return the overviews of the sessions that match the filters. Sessions with the newest messages come first.
 
     Args:
         storage: a PostgreSQL database to use instead of the disk.

@@ -26,9 +26,9 @@ def may_exist(path: str | Path) -> bool:
 def may_be_log(path: Path) -> bool:
     """Return whether a file may be a log.
 
-    It may be if it begins with a log's header or with a message, or if it cannot be read. Text without any JSON may be
-    a damaged log; opening it raises an error that says so. JSON lines of another program, an empty file, a directory
-    and a device are no logs.
+    So it is if the file begins with a log's header or with a message, or if the file cannot be read. Text without any
+    JSON may be a damaged log; opening such a file raises an error that says so. JSON lines of another program, an empty
+    file, a directory and a device are no logs.
     """
     try:
         if not path.is_file():  # reading a FIFO would block

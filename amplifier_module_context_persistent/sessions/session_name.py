@@ -84,7 +84,7 @@ class SessionNames:
         return self._known[location]
 
     def keep(self) -> None:
-        """Store what was read from logs, for the next time."""
+        """Store the names that were read from logs, for the next time."""
         self._glances.keep()
 
     def _glance(self, location: str) -> Glance:
@@ -166,7 +166,7 @@ def _projects() -> Path:
 
 
 def read_metadata(path: Path) -> dict[str, Any]:
-    """Read a `metadata.json`; return {} if it is not a regular file, too large, damaged, or not a JSON object."""
+    """Read a `metadata.json`; return {} if the path is not a regular file, too large, damaged, or not a JSON object."""
     try:
         descriptor = os.open(path, _FLAGS)
     except OSError:
@@ -182,9 +182,9 @@ def read_metadata(path: Path) -> dict[str, Any]:
 
 
 def _content(descriptor: int) -> bytes:
-    """Return the content of a regular file, at most `_MOST_BYTES + 1` bytes; b"" if it is not a regular file.
+    """Return the content of a regular file, at most `_MOST_BYTES + 1` bytes.
 
-    The last byte shows that the file is too large.
+    B"" if the descriptor is not of a regular file. The last byte shows that the file is too large.
     """
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         return b""

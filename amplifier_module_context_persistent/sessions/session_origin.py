@@ -78,7 +78,8 @@ class Relatives:
     subagents: tuple[str, ...] = ()
     branches: tuple[str, ...] = ()
     subagent_tasks: tuple[str, ...] = ()
-    """The type and the task of each sub-agent, in the order of `subagents`; empty if the source does not give them."""
+    """The type and the task of each sub-agent, in the order of `subagents`; empty if the source of an import lacks
+    these."""
 
     def lines(self) -> list[str]:
         """Return a line for each kind of linked session."""

@@ -6,9 +6,8 @@ a search for hidden texts reads it, but this package never changes it.
     <root>/v1/<sha256 of the resolved working directory>/<session id>/checkpoint.json
 
 The root is `AMPLIFIER_SESSION_STATE_HOME`, else `amplifier/sessions` below `XDG_STATE_HOME`, else
-`~/.local/state/amplifier/sessions`. A host that is killed while writing leaves a temporary file,
-`.checkpoint.json.*`, beside it.
-Source: amplifier-foundation, `amplifier_foundation/session/shared_state.py` at commit 24f5db7.
+`~/.local/state/amplifier/sessions`. A host that is killed while writing leaves a temporary file, `.checkpoint.json.*`,
+beside it. Source: amplifier-foundation, `amplifier_foundation/session/shared_state.py` at commit 24f5db7.
 """
 
 from __future__ import annotations
@@ -55,7 +54,7 @@ def shared_checkpoints(log: str | Path, session_id: str | None = None) -> list[P
 
 
 def texts_of(document: Path) -> list[str]:
-    """Return all strings in a JSON file; if it is not JSON, its whole content as one string.
+    """Return all strings in a JSON file. If the file is not JSON, its whole content is the only string.
 
     Raises:
         OSError: the file cannot be read.
@@ -107,7 +106,7 @@ def _project_of(log: str | Path) -> str:
 def _is_of_other_session(checkpoint: Path, project: str, session_id: str) -> bool:
     """Return whether a checkpoint is of another project's session.
 
-    This is the case if it names the directory of another project that has a log with this session id.
+    It is if it names the directory of another project that has a log with this session id.
     """
     try:
         named = json.loads(checkpoint.read_bytes())["workspace"]

@@ -72,8 +72,8 @@ class UsageReports:
     """The figures that providers reported about the views that they answered.
 
     `error_median` and `error_95` are the median and the 95th percentile of `|predicted / actual - 1|` (each to three
-    digits) for the input tokens of requests; None without reports. `models` contains what was learned for the
-    predictions of each model.
+    digits) for the input tokens of requests; None without reports. `models` contains the corrections that were learned
+    for the predictions of each model.
     """
 
     reports: int = 0

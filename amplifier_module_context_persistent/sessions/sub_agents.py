@@ -75,7 +75,7 @@ def possible_roots(session_id: str) -> Iterator[str]:
 
 
 def noted_parent(session_id: str, path: str | Path) -> str | None:
-    """Return the id of the parent session that a sub-agent's log names; None if it names none, or is a fork.
+    """Return the id of the parent session that a sub-agent's log names; None if the log names none, or is a fork.
 
     Args:
         session_id: the session's id, which begins with the parent's id.

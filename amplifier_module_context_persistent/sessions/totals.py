@@ -93,7 +93,7 @@ class SlowCallRow:
 
 
 class Period(NamedTuple):
-    """A period between two times in seconds since 1970. None means that it has no beginning or no end."""
+    """A period between two times in seconds since 1970. None means that the period has no beginning or no end."""
 
     since_s: float | None = None
     until_s: float | None = None
@@ -319,7 +319,7 @@ def _within(column: str) -> str:
 
 
 def _bounds(period: Period) -> tuple[int | None, ...]:
-    """Return the bounds of a period in microseconds, each of them twice, as the parameters of `_within`."""
+    """Return the bounds of a period in microseconds, each bound twice, as the parameters of `_within`."""
     since_us = None if period.since_s is None else int(period.since_s * 1e6)
     until_us = None if period.until_s is None else int(period.until_s * 1e6)
     return since_us, since_us, until_us, until_us

@@ -76,12 +76,15 @@ class LiveMessage:
 
     @property
     def tools(self) -> tuple[str, ...]:
-        """The tools that the message calls, or the tool whose result it is; looked up at each access."""
+        """The tools that the message calls, or the tool whose result it is. They are looked up at each access."""
         return self.find_tools()
 
     @property
     def call_outcome(self) -> CallOutcome | None:
-        """The outcome of the call that the message answers; None if it is not a result. Looked up at each access."""
+        """The outcome of the call that the message answers; None if the message is not a result.
+
+        Looked up at each access.
+        """
         return self.find_call_outcome()
 
     @property
@@ -200,7 +203,7 @@ class Transcript:
         return [position for position in positions if roles[index.live[position]] == code]
 
     def _with_line(self, positions: Sequence[int], may_match: Callable[[bytes], bool]) -> list[int]:
-        """Return those positions whose line may match. Lines that this package did not write always may."""
+        """Return the given positions whose line may match. Lines that this package did not write always may."""
         index = self.reader.index
         lines = self.reader.lines([index.live[position] for position in positions])
         found = []
@@ -227,7 +230,7 @@ class Transcript:
         return [Turn(number, *edge) for number, edge in enumerate(pairwise(edges), 1)]
 
     def turn_count(self, starts: Sequence[int] | None = None) -> TurnCount:
-        """Return a counter of turns for going through the live history; it reads no messages in advance.
+        """Return a counter of turns for going through the live history. The counter reads no messages in advance.
 
         Args:
             starts: the result of `turn_starts`, if it is known.
@@ -240,7 +243,7 @@ class Transcript:
 
     @cached_property
     def book(self) -> ReceiptLog:
-        """The receipts of the log, and the records that they refer to; read at the first access."""
+        """The receipts of the log, and the records to which these refer. They are read at the first access."""
         from .view_rebuild import read_receipts
 
         return read_receipts(self.reader)
@@ -285,7 +288,7 @@ def session_id_in(transcript: Transcript) -> str | None:
 
 
 def header_session_id(headers: Sequence[Mapping[str, Any]]) -> str | None:
-    """Return the session's id from the headers of its log; None if they contain none."""
+    """Return the session's id from the headers of its log; None if the headers contain none."""
     session_id = naming_header(headers).get("session_id")
     if not isinstance(session_id, str):
         return None

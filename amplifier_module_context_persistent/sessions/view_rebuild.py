@@ -78,7 +78,7 @@ class PackedRecord:
 
 @dataclass(slots=True)
 class ReceiptLog:
-    """The receipts of a log in order, and the records that they refer to."""
+    """The receipts of the log in order (records of requests to a model), and the records to which these refer."""
 
     requests: list[PlacedReceipt] = field(default_factory=list)
     plans: dict[str, PackedRecord] = field(default_factory=dict)
@@ -86,7 +86,8 @@ class ReceiptLog:
     replaced: list[array[int]] = field(default_factory=list)
     """The live histories that resets replaced, in order."""
     made_for: list[tuple[PackedRecord, array[int]]] = field(default_factory=list)
-    """The session's plans in order, each with the live history that it was made for (which may have grown since)."""
+    """The session's plans in order, each with the live history for which the plan was made (it may have grown since).
+    """
     index: Index = field(default_factory=Index)
     malformed: int = 0
     """The number of receipts that cannot be parsed."""
@@ -139,7 +140,7 @@ class ReceiptLog:
         return packed.record() if packed is not None else None
 
     def missing_parts(self, noted: PlacedReceipt) -> list[str]:
-        """Return the reasons why a view cannot be rebuilt in full; an empty list if it can."""
+        """Return the reasons why a view cannot be rebuilt in full; an empty list if the view can be rebuilt."""
         receipt, reasons = noted.receipt, []
         if receipt.extras:
             reasons.append(f"{receipt.extras:,} of its messages stood in no log")
@@ -271,7 +272,10 @@ def _as_of(known: Index, live: array[int], upto: str, record: Message | None) ->
 
 
 class _CharacterCounter:
-    """A token counter that counts characters. It is enough here: the size of a rebuilt view is not limited."""
+    """A token counter that counts characters.
+
+    Such a counter is enough here: the size of a rebuilt view is not limited.
+    """
 
     name = "estimate"
 
@@ -289,7 +293,7 @@ def _damaged(view: Sequence[Message], index: Index) -> list[str]:
 
 
 class PastLog:
-    """A log at an earlier time: the bytes of a reader with the index of that time. It accepts no appends."""
+    """A log at an earlier time: the bytes of a reader with the index of that time. Such a log accepts no appends."""
 
     def __init__(self, reader: ReadableLog, index: Index) -> None:
         self._reader, self.index = reader, index
@@ -331,7 +335,7 @@ class PastLog:
 
 
 class Rebuilder:
-    """Rebuilds the views of a session. It is fastest in the order of the requests.
+    """Rebuilds the views of a session. Rebuilding is fastest in the order of the requests.
 
     Args:
         reader: the log.
@@ -341,7 +345,7 @@ class Rebuilder:
     def __init__(self, reader: ReadableLog, book: ReceiptLog) -> None:
         self._reader, self._book = reader, book
         self._key: object = None
-        """The history, the plan and the options of the previous view if it was proved; else None."""
+        """The history, the plan and the options of the previous view if that view was proved; else None."""
         self._window: Window | None = None
         self._index = Index()
 
@@ -381,7 +385,7 @@ class Rebuilder:
         return made_anew
 
     def _make_anew(self, noted: PlacedReceipt, config: Config, reasons: list[str]) -> tuple[RebuiltView | None, bool]:
-        """Rebuild a view from the history that its receipt was noted with, else from one that a reset replaced before.
+        """Rebuild a view from the history with which its receipt was noted, else from one that a reset replaced before.
 
         Return the first view that is proved, or else the first one, or None. Also return whether the view is proved and
         of the history with which its receipt was noted.
@@ -402,7 +406,7 @@ class Rebuilder:
         return first_made, False
 
     def _make(self, noted: PlacedReceipt, reasons: list[str]) -> RebuiltView:
-        """Rebuild a view with the current window and index. It is proved if its hash is that of the receipt."""
+        """Rebuild a view with the current window and index. The view is proved if its hash is that of the receipt."""
         assert self._window is not None  # noqa: S101 - it was made with the index
         receipt, index = noted.receipt, self._index
         request = view_request_of(self._book, receipt)
@@ -419,7 +423,10 @@ class Rebuilder:
         return RebuiltView(view, reasons, damaged, proved=proved)
 
     def _advance_to(self, noted: PlacedReceipt) -> bool:
-        """Extend the current index to its state at a request; return False if it is not an earlier state of it."""
+        """Extend the current index to its state at a request.
+
+        Return False if the current index is not an earlier state of the log at that request.
+        """
         index, upto = self._index, noted.receipt.upto
         if len(index) > noted.records:
             return False
