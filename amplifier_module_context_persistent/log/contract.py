@@ -92,8 +92,7 @@ class ReadableLog(Protocol):
         """The index of the log. It is a new object after the log was read from the start again.
 
         Its column `offsets` has the place of each record: a byte offset or the number of a row, depending on the kind
-        of log.
-        The places grow with the ordinals.
+        of log. The places grow with the ordinals.
         """
         ...
 

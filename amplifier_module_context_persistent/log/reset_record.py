@@ -30,8 +30,7 @@ class KeptRun:
     """Adjacent messages that stay live in a reset.
 
     `position` is the number of new messages of the reset before the run. `first` and `last` are the ids of the run's
-    first
-    two and last two messages (or of the only message).
+    first two and last two messages (or of the only message).
     """
 
     position: int

@@ -3,8 +3,7 @@
 A plan covers the history up to one message (`upto`) and names the messages that it keeps. Messages appended later are
 shown in full. The record of a plan is small however long the history is: it lists the shortened messages, and *runs* of
 adjacent kept messages by the first and the last id. The text that compaction inserts is part of the plan, so the same
-plan gives the same bytes in any process. Records name messages by id;
-`stored_plan` finds them in a log.
+plan gives the same bytes in any process. Records name messages by id; `stored_plan` finds them in a log.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Watch another agent's sessions, and import them as they grow.
 
 Only a person switches this on. Deleted and purged content stays erased, as with every import; a file that is left out
-for that is told once. A changed file is
-imported when two checks in a row find it unchanged, or when it has kept changing for `_MOST_WAIT_S` seconds.
+for that is told once. A changed file is imported when two checks in a row find it unchanged, or when it has kept
+changing for `_MOST_WAIT_S` seconds.
 """
 
 from __future__ import annotations

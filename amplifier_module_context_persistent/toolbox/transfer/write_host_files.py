@@ -7,8 +7,7 @@ that bundle. A running session's files are never written here: older hosts read,
 
 A note beside the log (`toolbox/maintenance/note_beside_log.py`) lists the files that we wrote, with their contents. So
 these files are known as ours after a crash; a file that the host has changed since belongs to the host
-(`own_host_files.py`). "In step" means
-that the files have the same content as the log.
+(`own_host_files.py`). "In step" means that the files have the same content as the log.
 
 The host counts a turn for every message of the role `user`, reminders and hooks' messages included; we count only a
 person's messages. In the host's files, turns are counted in the host's way.
