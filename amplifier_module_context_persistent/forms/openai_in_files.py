@@ -36,6 +36,8 @@ _MORE = frozenset({_SEARCH_CALL, _SEARCH_OUTPUT, _MCP_OUTPUT})
 """Types of items that are read as calls and outputs of functions, because such items are not sent again."""
 KINDS = CALLS | OUTPUTS | ON_SERVER | {"message", "reasoning"}
 """Types of items that become messages or parts of messages."""
+_SPOKEN = frozenset({"input_audio", "output_audio", "audio"})
+"""Types of parts that may have a `transcript`, as in the items of the Realtime API."""
 _TEXTS = ("text", "input_text", "output_text")
 _OWN_PARTS = chat_parts.PARTS | PARTS
 _SURE = CALLS | OUTPUTS | {"reasoning"}
@@ -80,7 +82,16 @@ def is_older_call(message: Mapping[str, Any]) -> bool:
 
 def read_content(content: Any) -> list[Message]:
     """Return the content of a message of either API as blocks."""
-    return [_read_part(part) for part in blocks_of(content)]
+    return [block for part in blocks_of(content) for block in _blocks_of_part(part)]
+
+
+def _blocks_of_part(part: Message) -> list[Message]:
+    """Return a part as blocks: spoken words as text, and then the sound if the file has it."""
+    transcript = text(part.get("transcript")) if part.get("type") in _SPOKEN else ""
+    if not transcript:
+        return [_read_part(part)]
+    has_sound = bool(text(mapping(part.get("input_audio")).get("data")))
+    return [text_block(transcript), _read_part(part)] if has_sound else [text_block(transcript)]
 
 
 def read_item(item: Mapping[str, Any]) -> tuple[list[Message], list[Message]]:
@@ -130,7 +141,11 @@ def read_chat_answer(message: Mapping[str, Any]) -> tuple[list[Message], list[Me
     read_calls = parsed_calls(answer).get("tool_calls", [])
     if is_older_call(message):
         read_calls = [{**call, "id": ""} for call in read_calls]
-    return read_content(answer["content"]), read_calls
+    blocks = read_content(answer["content"])
+    spoken = text(mapping(message.get("audio")).get("transcript"))
+    if spoken and message.get("content"):  # the form has the words of the text alone
+        blocks.append(text_block(spoken))
+    return blocks, read_calls
 
 
 def of_provider(message: Message) -> Message:

@@ -1,7 +1,11 @@
 """Read sessions of OpenCode as `opencode export` writes them: `{info, messages: [{info, parts}]}`.
 
-Confirmed by public readers of the format: the parts `text`, `reasoning`, `tool` (with `callID`, `tool` and a `state` of
-status, input, output and error), `file`, and times in milliseconds. Other parts are kept as metadata.
+The parts are `text`, `reasoning`, `tool` (with `callID`, `tool` and a `state` of status, input, output, error and
+attachments), `file`; times are in milliseconds. Other parts are kept as metadata, and so are texts that are shown and
+not sent to the model (`ignored`), and files whose content the program adds as text. An answer with `summary` is a
+compaction. It keeps the messages from `tail_start_id` on, which the `compaction` part of the request before it names.
+
+Source: anomalyco/opencode, `packages/opencode/src/session/message-v2.ts` at 007a940.
 """
 
 from __future__ import annotations
@@ -9,9 +13,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ....forms.canonical import call, medium, plain_content, source_from_url, text_block, total, usage_of
+from ....forms.canonical import call, kind_of_type, medium, plain_content, source_from_url, text_block, total, usage_of
 from .account import Account
-from .events import Event, KeptEntry, MessageRead, SessionStart
+from .events import CompactionEvent, Event, KeptEntry, MessageRead, SessionStart
 from .fields import Message, assistant, items, mapping, metadata, result, text, thinking_block, user
 from .source_file import ImportRefusedError, Source, entries_of
 
@@ -33,6 +37,7 @@ def read(source: Source, account: Account) -> Iterator[Event]:
         "parent_session": text(info.get("parentID")),
     }
     yield SessionStart("session", "", facts, text(info.get("id")))
+    tail = ""
     for number, message in entries_of(document["messages"], account):
         told = mapping(message.get("info"))
         if told.get("role") not in ("user", "assistant"):
@@ -40,6 +45,12 @@ def read(source: Source, account: Account) -> Iterator[Event]:
             continue
         parts = [part for part in items(message.get("parts")) if isinstance(part, dict)]
         role = str(told["role"])
+        tail = next((text(part.get("tail_start_id")) for part in parts if part.get("type") == "compaction"), tail)
+        if role == "assistant" and told.get("summary") is True and _summary_in(parts) and not told.get("error"):
+            account.map("summary")
+            yield from _compaction(number, told, parts, tail)
+            tail = ""
+            continue
         of_role = _user if role == "user" else _answer
         events = list(of_role(number, told, parts))
         if any(isinstance(event, MessageRead) for event in events):
@@ -56,6 +67,45 @@ def is_export(document: Any) -> bool:
     return isinstance(first.get("info"), dict) and isinstance(first.get("parts"), list)
 
 
+def _summary_in(parts: list[dict[str, Any]]) -> str:
+    return "\n".join(text(part.get("text")) for part in parts if part.get("type") == "text").strip()
+
+
+def _compaction(number: int, told: dict[str, Any], parts: list[dict[str, Any]], tail: str) -> Iterator[Event]:
+    """Yield a compaction, and before it an answer without content that has the usage of its request."""
+    message_id = text(told.get("id")) or f"opencode-{number}"
+    time = mapping(told.get("time")).get("created")
+    facts = _facts_of_answer(told, f"{message_id}-request", is_last=True)
+    paid = assistant([], [], facts)
+    if paid is not None:
+        yield MessageRead(paid, number)
+    yield CompactionEvent(_summary_in(parts), number, message_id=message_id, time=time, keep_from=tail)
+
+
+def _facts_of_answer(told: dict[str, Any], message_id: str, *, is_last: bool) -> dict[str, Any]:
+    """Return the metadata of a step of an answer; the last step has the usage and the error."""
+    error = mapping(told.get("error")) if is_last else {}
+    return metadata(
+        message_id,
+        mapping(told.get("time")).get("created"),
+        provider=text(told.get("providerID")),
+        model=text(told.get("modelID")),
+        stop_reason=text(told.get("finish")),
+        usage=_usage(told) if is_last else {},
+        failed=bool(error),
+        imported={"error": error} if error else {},
+    )
+
+
+def _medium(part: dict[str, Any]) -> Message:
+    """Return a file as a block."""
+    kind = kind_of_type(text(part.get("mime")))
+    return medium(kind, source_from_url(text(part.get("url"))), text(part.get("filename")))
+
+
+_ADDED_AS_TEXT = ("text/plain", "application/x-directory")
+
+
 def _user(number: int, told: dict[str, Any], parts: list[dict[str, Any]]) -> Iterator[Event]:
     """Yield the message of a person, the message that the program added to it, and the other parts."""
     message_id = text(told.get("id")) or f"opencode-{number}"
@@ -63,11 +113,13 @@ def _user(number: int, told: dict[str, Any], parts: list[dict[str, Any]]) -> Ite
     of_person: list[Message] = []
     of_program: list[Message] = []
     for part in parts:
-        if part.get("type") == "text":
+        if part.get("type") == "text" and part.get("ignored") is True:
+            yield KeptEntry(part, number, "ignored text")
+        elif part.get("type") == "text":
             blocks = of_program if part.get("synthetic") is True else of_person
             blocks.append(text_block(text(part.get("text"))))
-        elif part.get("type") == "file" and text(part.get("mime")).startswith("image/"):
-            of_person.append(medium("image", source_from_url(text(part.get("url")))))
+        elif part.get("type") == "file" and text(part.get("mime")) not in ("", *_ADDED_AS_TEXT):
+            of_person.append(_medium(part))
         else:
             yield KeptEntry(part, number, text(part.get("type")))
     if of_person:
@@ -81,23 +133,10 @@ def _user(number: int, told: dict[str, Any], parts: list[dict[str, Any]]) -> Ite
 def _answer(number: int, told: dict[str, Any], parts: list[dict[str, Any]]) -> Iterator[Event]:
     """Yield the messages of an answer, step by step. The results of a step's calls follow the step."""
     message_id = text(told.get("id")) or f"opencode-{number}"
-    created = mapping(told.get("time")).get("created")
-    error = mapping(told.get("error"))
     steps = _steps([part for part in parts if part.get("type") in ("text", "reasoning", "tool")])
     for step_number, step in enumerate(steps, 1):
         step_id = message_id if step_number == 1 else f"{message_id}-{step_number}"
-        is_last = step_number == len(steps)
-        has_failed = is_last and bool(error)
-        facts = metadata(
-            step_id,
-            created,
-            provider=text(told.get("providerID")),
-            model=text(told.get("modelID")),
-            stop_reason=text(told.get("finish")),
-            usage=_usage(told) if is_last else {},
-            failed=has_failed,
-            imported={"error": error} if has_failed else {},
-        )
+        facts = _facts_of_answer(told, step_id, is_last=step_number == len(steps))
         yield from _step(number, step_id, step, facts)
     for part in parts:
         if part.get("type") not in ("text", "reasoning", "tool", "step-start", "step-finish", "snapshot"):
@@ -158,7 +197,14 @@ def _step(number: int, step_id: str, step: list[dict[str, Any]], facts: dict[str
         failed = state.get("status") == "error"
         completed = state.get("status") == "completed" and state.get("output") is not None
         if failed or completed:
-            output = text(state.get("error")) if failed else text(state.get("output"))
+            told_by = mapping(state.get("metadata"))
+            was_stopped = failed and told_by.get("interrupted") is True
+            output: Any = text(state.get("error")) if failed else text(state.get("output"))
+            if was_stopped and isinstance(told_by.get("output"), str):
+                output = told_by["output"]
+            attached = [_medium(one) for one in items(state.get("attachments")) if isinstance(one, dict)]
+            if attached:
+                output = [*([text_block(output)] if output else []), *attached]
             result_facts = metadata(f"{step_id}-result{place}", mapping(state.get("time")).get("end"), failed=failed)
             yield MessageRead(result(call_id, output, result_facts, text(part.get("tool"))), number)
 

@@ -30,10 +30,11 @@ from . import (
     opencode,
     pi,
     vercel_ai,
+    whole_answer,
 )
 from .account import Account
 from .events import Event
-from .fields import text
+from .not_read import first_object, not_read
 from .source_file import ImportRefusedError, Sample, Source
 
 Score = Callable[[Sample], int]
@@ -100,6 +101,7 @@ IMPORTERS = (
     Importer("claude-ai", "conversations of claude.ai", claude_ai.read, claude_ai.score),
     Importer("gemini", "contents of Gemini's API", gemini_contents.read, gemini_contents.score),
     Importer("bedrock", "messages of Bedrock or Strands", bedrock.read, bedrock.score),
+    Importer("answer", "an answer of a provider", whole_answer.read, whole_answer.score),
     Importer("vercel-ai", "messages of Vercel's AI SDK", vercel_ai.read, vercel_ai.score),
     Importer("anthropic", "Anthropic messages", anthropic.read, anthropic.score),
     Importer("openai", "OpenAI messages", openai.read, openai.score),
@@ -149,7 +151,7 @@ def _why_unknown(source: Source) -> str:
     if why:
         return why
     formats = ", ".join(importer.name for importer in IMPORTERS)
-    keys = ", ".join(sorted(_first_object(source.sample)))[:100]
+    keys = ", ".join(sorted(first_object(source.sample)))[:100]
     begins = f"; it begins with an object that has {keys}" if keys else ""
     return f"there is no message in it that is known{begins}; formats are: {formats}"
 
@@ -160,54 +162,6 @@ def _several(sample: Sample) -> str:
     if len(found) < 2:
         return ""
     return f"the file holds {len(found)} JSON documents or more; cut it, and import each from a file of its own"
-
-
-class _NotRead(NamedTuple):
-    """A format that is recognised but cannot be imported."""
-
-    name: str
-    instead: str
-    """Advice for a person who wants to import such a file."""
-    is_own: Callable[[dict[str, Any]], bool]
-
-
-_ROLES_OF_LANGCHAIN = frozenset({"human", "ai", "system", "tool", "function"})
-
-
-def _is_langchains(one: dict[str, Any]) -> bool:
-    return "lc" in one or (text(one.get("type")) in _ROLES_OF_LANGCHAIN and isinstance(one.get("data"), dict))
-
-
-def _is_pydantics(one: dict[str, Any]) -> bool:
-    return one.get("kind") in ("request", "response") and isinstance(one.get("parts"), list)
-
-
-_NOT_READ = (
-    _NotRead("messages of LangChain", "write them with `convert_to_openai_messages`", _is_langchains),
-    _NotRead("messages of Pydantic AI", "write them in the form of OpenAI's or Anthropic's API", _is_pydantics),
-)
-
-
-def not_read(sample: Sample) -> str:
-    """Return why a file cannot be imported although its format is recognised, or "" for any other file."""
-    first = _first_object(sample)
-    found = next((known for known in _NOT_READ if known.is_own(first)), None)
-    return f"these are {found.name}, which are not read; {found.instead}" if found is not None else ""
-
-
-def _first_object(sample: Sample) -> dict[str, Any]:
-    """Return the first object of a file: of its lines or its list, or the document itself.
-
-    Return {} if there is none.
-    """
-    if sample.entries:
-        return sample.entries[0]
-    document = sample.document
-    return next(_objects(document), {}) if isinstance(document, list) else next(_objects([document]), {})
-
-
-def _objects(listed: Any) -> Iterator[dict[str, Any]]:
-    return (one for one in listed if isinstance(one, dict)) if isinstance(listed, list) else iter(())
 
 
 def format_check(importer: Importer) -> Callable[[int, dict[str, Any]], None]:

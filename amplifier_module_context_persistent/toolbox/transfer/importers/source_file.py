@@ -414,7 +414,7 @@ class Source:
         if not text.strip() and self.size == len(first):
             return "there are only blank lines in it"
         if not begins_as_json:
-            return "this is no JSON"
+            return "this is no JSON; a chat as plain text or Markdown is not read"
         if CUT in self._first_error and _ends_early(self._first_error):
             return f"the file is cut: it ends within its only line ({self._first_error})"
         return self._no_document

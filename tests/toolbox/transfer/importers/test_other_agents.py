@@ -216,3 +216,62 @@ def test_a_format_that_is_forced_on_another_file_is_refused(tmp_path: Path, name
     with pytest.raises(ImportRefusedError):
         import_session(source, path=tmp_path / "new", source_format=name)
     assert not (tmp_path / "new").exists()
+
+
+def opencode(tmp_path: Path, *messages: tuple[dict[str, Any], list[dict[str, Any]]]) -> Path:
+    """An export of OpenCode."""
+    listed = [{"info": {"id": f"m{n}", **info}, "parts": parts} for n, (info, parts) in enumerate(messages, 1)]
+    path = tmp_path / "export.json"
+    path.write_text(json.dumps({"info": {"id": "s"}, "messages": listed}))
+    return path
+
+
+async def test_what_opencode_shows_and_does_not_send_is_no_message(tmp_path: Path) -> None:
+    """An `ignored` text; the files of a message are its media, but for those whose content is added as text."""
+    pdf = {"type": "file", "mime": "application/pdf", "filename": "a.pdf", "url": "data:application/pdf;base64,AAAA"}
+    parts = [
+        {"type": "text", "text": "go"},
+        {"type": "text", "text": "shown alone", "ignored": True},
+        pdf,
+        {"type": "file", "mime": "text/plain", "url": "file:///a.txt"},
+    ]
+    report = imported(
+        opencode(tmp_path, ({"role": "user"}, parts), ({"role": "user"}, [{"type": "text", "text": "on"}]))
+    )
+    history, _ = await history_and_view(report.path)
+    assert texts(history) == ["user: go document", "user: on"]
+    assert [one["type"] for one in records(report.path, "source")] == ["ignored text", "file"]
+
+
+async def test_results_of_opencode_have_their_attachments(tmp_path: Path) -> None:
+    """Images are images; a call that was stopped has what it had written so far."""
+    image = {"type": "file", "mime": "image/png", "url": "data:image/png;base64,iVBORw0KGgo="}
+    states = [
+        {"status": "completed", "output": "seen", "attachments": [image]},
+        {"status": "error", "error": "aborted", "metadata": {"interrupted": True, "output": "half"}},
+    ]
+    tools = [{"type": "tool", "callID": f"c{n}", "tool": "t", "state": state} for n, state in enumerate(states)]
+    asked = ({"role": "user"}, [{"type": "text", "text": "go"}])
+    history, _ = await history_and_view(imported(opencode(tmp_path, asked, ({"role": "assistant"}, tools))).path)
+    assert texts(history)[2:] == ["tool: seen image", "tool: half"]
+    assert history[3]["metadata"]["is_error"] is True
+
+
+async def test_a_summary_of_opencode_is_a_compaction(tmp_path: Path) -> None:
+    """Views go on from it and from what it kept; its request is paid, and so is one that failed without a word."""
+    tokens = {"input": 10, "output": 2, "reasoning": 0, "cache": {"read": 0, "write": 0}}
+    path = opencode(
+        tmp_path,
+        ({"role": "user"}, [{"type": "text", "text": "one"}]),
+        ({"role": "assistant"}, [{"type": "text", "text": "1"}]),
+        ({"role": "user"}, [{"type": "text", "text": "two"}]),
+        ({"role": "assistant", "error": {"name": "APIError"}, "tokens": tokens}, []),
+        ({"role": "user"}, [{"type": "compaction", "auto": True, "tail_start_id": "m3"}]),
+        ({"role": "assistant", "summary": True, "tokens": tokens}, [{"type": "text", "text": "Summed up."}]),
+        ({"role": "user"}, [{"type": "text", "text": "three"}]),
+    )
+    report = imported(path)
+    history, view = await history_and_view(report.path)
+    assert texts(history) == ["user: one", "assistant: 1", "user: two", "assistant: ", "assistant: ", "user: three"]
+    assert texts(view) == ["user: <summary>\nSummed up.\n</summary>", "user: two", "user: three"]
+    assert [one["metadata"]["usage"]["input_tokens"] for one in history[3:5]] == [10, 10]

@@ -16,6 +16,47 @@ LANGCHAIN = {"type": "human", "data": {"content": "go", "type": "human"}}
 PYDANTIC = {"kind": "request", "parts": [{"part_kind": "user-prompt", "content": "go"}]}
 
 
+OTHERS = {
+    "LangChain": {"type": "human", "content": "go"},
+    "Amp": {"v": 5, "id": "T-1", "messages": [{"role": "user", "content": [{"type": "text", "text": "go"}]}]},
+    "Droid": {"type": "session_start", "id": "d", "cwd": "/w"},
+    "Zed": {"version": "0.3.0", "messages": [{"User": {"content": [{"Text": "go"}]}}]},
+    "Crush": {"role": "user", "parts": [{"type": "text", "data": {"text": "go"}}]},
+    "Continue": {"sessionId": "s", "history": [{"message": {"role": "user", "content": "go"}}]},
+    "Kiro": {"conversation_id": "c", "history": [{"user": {"content": {"Prompt": {"prompt": "go"}}}}]},
+    "Agent Development Kit": {"appName": "a", "events": [{"content": {"parts": [{"text": "go"}]}}]},
+    "VS Code": {"requesterUsername": "u", "requests": [{"message": {"text": "go"}}]},
+    "Open WebUI": {"id": "c", "chat": {"history": {"messages": {}}, "messages": []}},
+    "LibreChat": {"conversationId": "c", "messages": [{"text": "go"}]},
+    "LM Studio": {"name": "c", "messages": [{"versions": [{"role": "user"}]}]},
+    "AutoGen": {"source": "user", "content": "go", "models_usage": None},
+    "ShareGPT": {"conversations": [{"from": "human", "value": "go"}]},
+    "api_conversation_history": {"ts": 1, "type": "say", "say": "text", "text": "go"},
+    "--from gemini-cli": {"sessionId": "s", "messageId": 0, "type": "user", "message": "go"},
+    "batch": {"custom_id": "1", "body": {"messages": [{"role": "user", "content": "go"}]}},
+    "stream": {"object": "chat.completion.chunk", "choices": [{"delta": {"content": "a"}}]},
+}
+
+
+@proof(quick=4)
+@pytest.mark.parametrize("is_lines", [True, False], ids=["lines", "document"])
+@pytest.mark.parametrize("named", OTHERS)
+def test_a_file_of_another_program_is_refused_with_what_it_is(tmp_path: Path, named: str, *, is_lines: bool) -> None:
+    """And with what to do; none is read as a format that it resembles."""
+    one = OTHERS[named]
+    path = tmp_path / "chat.json"
+    path.write_text(f"{json.dumps(one)}\n{json.dumps(one)}\n" if is_lines else json.dumps(one, indent=1))
+    with pytest.raises(ImportRefusedError, match=named):
+        import_session(path, path=tmp_path / "log.jsonl")
+
+
+def test_a_chat_as_text_is_refused_as_such(tmp_path: Path) -> None:
+    path = tmp_path / "chat.md"
+    path.write_text("# aider chat started at 2026-01-01\n\n#### go\n\nok\n")
+    with pytest.raises(ImportRefusedError, match="plain text or Markdown is not read"):
+        import_session(path, path=tmp_path / "log.jsonl")
+
+
 @proof(quick=1)
 @pytest.mark.parametrize("is_list", [True, False], ids=["list", "lines"])
 @pytest.mark.parametrize(

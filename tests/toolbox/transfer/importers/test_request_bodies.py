@@ -263,3 +263,21 @@ def test_a_file_of_cline_without_calls_is_one_of_cline(tmp_path: Path) -> None:
     words = "go\n\n<environment_details>x</environment_details>"
     report = imported(document(tmp_path / "m.json", [{"role": "user", "content": words}]))
     assert (report.format, report.messages) == ("anthropic", 2)
+
+
+async def test_spoken_words_are_text(tmp_path: Path) -> None:
+    """The transcript of an answer beside its text, and of parts whose sound is in the file or not."""
+    sound = {"type": "input_audio", "input_audio": {"data": "AAAA", "format": "wav"}, "transcript": "and this"}
+    messages = [
+        {"role": "user", "content": [{"type": "input_audio", "transcript": "read this", "audio": None}, sound]},
+        {"role": "assistant", "content": "Reading.", "audio": {"id": "a", "transcript": "I read it aloud."}},
+        {"role": "user", "content": "on"},
+        {"type": "message", "role": "assistant", "content": [{"type": "output_audio", "transcript": "Done."}]},
+    ]
+    history, _ = await history_and_view(imported(document(tmp_path / "m.json", messages)).path)
+    assert texts(history) == [
+        "user: read this and this audio",
+        "assistant: Reading. I read it aloud.",
+        "user: on",
+        "assistant: Done.",
+    ]
