@@ -424,19 +424,19 @@ def test_a_dry_run_says_what_is_done_and_changes_nothing(server: TestServer) -> 
 
 def test_a_dry_run_of_a_migration_changes_nothing(server: TestServer) -> None:
     """It holds no table for which others wait, and names what would be added."""
-    url = f"{server.server.get_uri()}&schema=dry"
-    make_tables_of_version_1(server, "dry")
-    before = tables_in(server, "dry")
+    url = f"{server.server.get_uri()}&schema=foreseen"
+    make_tables_of_version_1(server, "foreseen")
+    before = tables_in(server, "foreseen")
     assert "--migrate" in init(url, "--dry-run", code=2)
     with ExitStack() as held:
         for table in ("version", "log", "record"):
-            held.enter_context(looking(server, f"dry.{table}"))
+            held.enter_context(looking(server, f"foreseen.{table}"))
         said = init(url, "--migrate", "--dry-run")
     assert "would be brought from version 1 to 2, with the owner of each log, the table glance" in said
-    assert tables_in(server, "dry") == before
+    assert tables_in(server, "foreseen") == before
     assert json.loads(init(url, "--migrate", "--dry-run", "--json"))["added"] == ["owner", "glance"]
     init(url, "--migrate")
-    assert "are there in the schema dry" in init(url, "--migrate", "--dry-run")
+    assert "are there in the schema foreseen" in init(url, "--migrate", "--dry-run")
     would, done = foreseen(url, "--migrate")
     assert would == done
 

@@ -398,7 +398,7 @@ def test_a_copy_that_is_damaged_inside_is_named_and_the_others_are_restored(
     home.run("backup", kept)
     copy = copy_of(kept, "talk")
     content = copy.read_bytes()
-    changed = content.replace(b"price is 100", b"price is 900") if form == "plain" else _with_flipped_bit(content)
+    changed = content.replace(b"price is 100", b"price is 900") if form == "plain" else _damaged(content)
     assert changed != content
     copy.write_bytes(changed)
     for options in (["--dry-run"], []):
@@ -408,9 +408,10 @@ def test_a_copy_that_is_damaged_inside_is_named_and_the_others_are_restored(
     assert new_home.sessions() == ["other"]
 
 
-def _with_flipped_bit(content: bytes) -> bytes:
+def _damaged(content: bytes) -> bytes:
+    """More than a bit, which would be put right."""
     middle = len(content) // 2
-    return content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1 :]
+    return content[:middle] + bytes(byte ^ 0xFF for byte in content[middle : middle + 8]) + content[middle + 8 :]
 
 
 def test_a_damaged_log_without_a_copy_is_backed_up_and_named(home: Home, kept: Path) -> None:
@@ -423,12 +424,12 @@ def test_a_damaged_log_without_a_copy_is_backed_up_and_named(home: Home, kept: P
 
 
 def test_an_archive_that_cannot_be_read_is_backed_up_and_named(home: Home, kept: Path, new_home: Home) -> None:
-    """One flipped bit costs all of a session of a single frame; its archive is copied, and no restore takes it."""
+    """Damage costs much of a session of a single frame; its archive is copied, and no restore takes it."""
     home.says("talk", "one", "word " * 10_000)
     home.says("other", "two")
     home.run("archive", "talk", "--yes")
     log = home.log("talk")
-    log.write_bytes(_with_flipped_bit(log.read_bytes()))
+    log.write_bytes(_damaged(log.read_bytes()))
     assert f"DAMAGED: {log}: frame 1 of 1, bytes" in home.run("backup", kept, code=1).output
     copy = copy_of(kept, "talk")
     assert copy.read_bytes() == log.read_bytes()
