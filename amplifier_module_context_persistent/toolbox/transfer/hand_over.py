@@ -19,7 +19,7 @@ from uuid import UUID, uuid4
 
 from ... import clock
 from ...errors import ConfigError, PlaceError
-from ...log.atomic_file import NewFile
+from ...log.atomic_file import NewFile, check_free
 from ...log.filesystem import FileSystem
 from ...messages.message import Message
 from ...messages.message_times import instant_of
@@ -138,6 +138,8 @@ def hand_over(
 def _write(target: str, agent: str, view: SessionView, *, with_directories: bool) -> None:
     """Write the agent's file. Before it appears, it is noted as ours, so that a purge of the origin finds it."""
     digest, size = hashlib.sha256(), 0
+    check_free(target)
+    note_handed_over(target, agent, view.log_id)
     with NewFile(target, with_directories=with_directories) as file:
         for piece in EXPORTERS[agent](view):
             content = piece.encode("utf-8", "replace")

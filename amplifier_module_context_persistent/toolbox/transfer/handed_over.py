@@ -2,7 +2,9 @@
 
 The list is `~/.amplifier/context-handed-over.jsonl` (mode 0600). It has a line for each file: its path, its agent, the
 id of the log that it was written from, its size, and the SHA-256 of its bytes; no text of a session. Rules:
-- A file is noted before it appears. A file with the noted content is ours, and a purge writes it again without the
+- A file is noted before anything of it is written, and with its content before it appears. So a purge also finds what a
+  killed fork left beside its path.
+- A file with the noted content is ours, and a purge writes it again without the
   text. A file with other content belongs to the agent, which went on with it: it is named and not touched.
 - A purge notes the new content before it replaces the file, so the file is recognised as ours at every moment.
 """
@@ -22,6 +24,7 @@ from typing import Any
 from ...log.atomic_file import NewFile
 from ...messages.replace_in_message import NAMES, Replace, replace_in
 from ...messages.text import to_json
+from ..maintenance.leftovers import parts_of
 from ..maintenance.note_beside_log import Content, content_of
 from .erasure_list import append_to_list, check_regular, erasures_path
 from .export_mark import MARK_KEY
@@ -41,6 +44,9 @@ _AGENTS_NAMES = NAMES | {
 }
 """Keys of the agents' records whose values are ids, names, types and times."""
 
+NOTHING: Content = (0, "")
+"""The content that is noted of a file before it is written."""
+
 
 @dataclass(slots=True)
 class HandedOver:
@@ -53,6 +59,20 @@ class HandedOver:
     contents: list[Content] = field(default_factory=list)
     """The contents that we wrote to it, or were about to write."""
 
+    def parts(self) -> list[str]:
+        """Return the paths of the files that killed forks and purges left beside this one."""
+        return parts_of(self.path)
+
+    def has_other_names(self) -> bool:
+        """Return whether the file has names (hard links) besides its own and those of its parts.
+
+        Raises:
+            OSError: the file cannot be looked at.
+        """
+        status = os.stat(self.path)
+        own = 1 + sum(os.path.samestat(os.stat(part), status) for part in self.parts())
+        return status.st_nlink > own
+
     def is_ours(self) -> bool:
         """Return whether the file has a content that we wrote.
 
@@ -60,7 +80,11 @@ class HandedOver:
             OSError: the file cannot be read.
         """
         size = os.stat(self.path, follow_symlinks=False).st_size
-        return any(size == known[0] for known in self.contents) and content_of(self.path) in self.contents
+        return (
+            not os.path.islink(self.path)
+            and any(size == known[0] for known in self.contents)
+            and content_of(self.path) in self.contents
+        )
 
 
 def list_of_handed_over() -> Path:
@@ -68,8 +92,8 @@ def list_of_handed_over() -> Path:
     return erasures_path().with_name("context-handed-over.jsonl")
 
 
-def note_handed_over(path: str, agent: str, log_id: str, content: Content) -> None:
-    """Add a file to the list, before the file gets this content.
+def note_handed_over(path: str, agent: str, log_id: str, content: Content = NOTHING) -> None:
+    """Add a file to the list, before it is written, and before it gets a content.
 
     Raises:
         OSError: the list cannot be written.
@@ -79,7 +103,7 @@ def note_handed_over(path: str, agent: str, log_id: str, content: Content) -> No
 
 
 def handed_over() -> list[HandedOver]:
-    """Return the files in the list that are still there.
+    """Return the files in the list that are still there, or of which a killed operation left something.
 
     Raises:
         OSError: the list exists and cannot be read.
@@ -91,7 +115,7 @@ def handed_over() -> list[HandedOver]:
         return []
     check_regular(status, place)
     known = _read(place, (status.st_ino, status.st_size, status.st_mtime_ns))
-    return [one for one in known if os.path.isfile(one.path) and not os.path.islink(one.path)]
+    return [one for one in known if os.path.isfile(one.path) or one.parts()]
 
 
 @lru_cache(maxsize=1)
@@ -105,7 +129,8 @@ def _read(place: Path, _stamp: tuple[int, int, int]) -> list[HandedOver]:
             one = found.setdefault(path, HandedOver(path, str(value["agent"]), str(value["log"])))
             if one.log_id != value["log"]:  # the first file was removed, and its name given to another one
                 one = found[path] = HandedOver(path, str(value["agent"]), str(value["log"]))
-            one.contents.append(content)
+            if content != NOTHING:
+                one.contents.append(content)
     return list(found.values())
 
 
@@ -147,9 +172,9 @@ def _redacted(line: bytes, replace: Replace) -> bytes:
 
 
 def matches_in(one: HandedOver, replace: Replace) -> str:
-    """Return how many lines of a file a redaction would change, such as `2 lines`, or "" for none.
+    """Return how many lines of a file a redaction would change, such as `2 lines`; "" for none, or if it is missing.
 
     Raises:
         OSError: the file cannot be read.
     """
-    return told_lines(one.path, replace)
+    return told_lines(one.path, replace) if os.path.isfile(one.path) else ""

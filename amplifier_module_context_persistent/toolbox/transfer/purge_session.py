@@ -77,6 +77,8 @@ class SessionPurge:
     """
     handed_over: list[HandedOver] = field(default_factory=list)
     """The sessions of other agents that forks of this session wrote, that hold the text, and that are still ours."""
+    is_log: bool = True
+    """Whether `path` is a log, and not the session of another agent whose origin is not purged with it."""
     log_id: str = ""
     """The id of the log in its header; empty if the header has none."""
     is_left: bool = False
@@ -154,10 +156,11 @@ def plan_session_purge(path: str, what: Purge, *, files: FileSystem | None = Non
 def _look_at_handed_over(planned: SessionPurge, found: Iterable[HandedOver], replace: Replace) -> None:
     """Add the sessions of other agents that hold a text: those that are still ours, and those that went on."""
     for one in found:
+        planned.removed += one.parts()
         matches = matches_in(one, replace)
         if matches and one.is_ours():
             planned.handed_over.append(one)
-            planned.linked += with_other_names([one.path])
+            planned.linked += [one.path] if one.has_other_names() else []
         elif matches:
             planned.copies.append(f"{one.path}: {matches}, a fork that went on in {one.agent}")
 
@@ -175,7 +178,7 @@ def plan_handed_over(what: Purge, planned: Iterable[SessionPurge]) -> list[Sessi
     known = {one.log_id for one in planned if one.log_id}
     alone = list[SessionPurge]()
     for one in handed_over():
-        purge = SessionPurge(one.path)
+        purge = SessionPurge(one.path, is_log=False)
         if one.log_id not in known:
             _look_at_handed_over(purge, [one], what.redact)
         purge.is_left = bool(purge.copies or purge.linked)
@@ -329,8 +332,11 @@ def purge_session(
         LogError: the errors of `purge_log`.
         OSError: a file beside the log cannot be written or removed. Another purge of the session finishes this one.
     """
-    is_log = planned.path not in {one.path for one in planned.handed_over}
-    done = _purge_log_and_files(planned, what, now, rule, salt, files) if is_log else (planned.counts, "")
+    done = planned.counts, ""
+    if planned.is_log:
+        done = _purge_log_and_files(planned, what, now, rule, salt, files)
+    else:
+        remove_left(planned.removed, planned.path)
     if what.redact is not None:
         for one in planned.handed_over:
             with contextlib.suppress(OSError):  # `still_holding` names it

@@ -13,6 +13,7 @@ import pytest
 
 from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.config import Config
+from amplifier_module_context_persistent.log.filesystem import FileSystem
 from amplifier_module_context_persistent.paths import log_path
 from amplifier_module_context_persistent.toolbox.transfer.hand_over import AGENTS
 from amplifier_module_context_persistent.toolbox.transfer.handed_over import handed_over, list_of_handed_over
@@ -171,7 +172,13 @@ def restoring(kept: Path) -> Callable[[], None]:
 
 @proof
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the operation runs in a forked child")
-async def test_what_a_killed_fork_left_is_purged(agent: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("has_unnamed", [True, False], ids=["unnamed files", "no unnamed files"])
+async def test_what_a_killed_fork_left_is_purged(
+    agent: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, has_unnamed: bool
+) -> None:
+    """Also if the file had to be written under a name, as on most file systems but those of Linux."""
+    if not has_unnamed:
+        monkeypatch.setattr(FileSystem, "create_unnamed", lambda *_: None)
     await says("talk", f"my key is {KEY}", "and now?")
     count = 0
     for count in kills(lambda: run("fork", "talk", "--to", agent), restoring(tmp_path / "kept")):
@@ -182,12 +189,16 @@ async def test_what_a_killed_fork_left_is_purged(agent: str, tmp_path: Path) -> 
 
 @proof
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the operation runs in a forked child")
-async def test_a_purge_that_was_killed_is_finished_by_a_second_one(agent: str, tmp_path: Path) -> None:
+async def test_a_purge_that_was_killed_is_finished_by_a_second_one(
+    agent: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The agent's file is as it was, or redacted; and ours at every moment."""
+    monkeypatch.setattr(FileSystem, "create_unnamed", lambda *_: None)
     await forked(agent)
     count = 0
     for count in kills(lambda: run(*PURGE, code=None), restoring(tmp_path / "kept")):
         assert all(one.is_ours() for one in handed_over()), count
         assert run(*PURGE).exit_code == 0, count
+        assert not list(Path.home().rglob("*.part")), count
         assert holders(Path.home(), KEY) == [], count
     assert count > 8
