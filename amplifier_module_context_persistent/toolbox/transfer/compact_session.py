@@ -13,7 +13,8 @@ Turns are hidden from views, or shown again, in the same way.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from math import ceil
 from pathlib import Path
@@ -21,7 +22,7 @@ from typing import Any, NamedTuple
 
 from ... import clock
 from ...config import Config
-from ...errors import ContextPersistentError
+from ...errors import ContextPersistentError, LogError, LogUnreadableError
 from ...log.contract import Log
 from ...log.index import Index, live_positions
 from ...log.open_log import open_log
@@ -50,6 +51,14 @@ _WITHOUT_PROVIDER = ("truncate", "sliding_window", "importance")
 
 class CompactError(ContextPersistentError, ValueError):
     """Raised if a session cannot be compacted with these options; nothing was changed."""
+
+
+class _PurgedError(CompactError):
+    """The log was purged while a plan was made."""
+
+
+_PURGED = "the session was purged meanwhile; nothing was changed; try again"
+_MOST_ATTEMPTS = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +108,8 @@ def compact_session(
 ) -> CompactResult:
     """Compact a session's view down to its target, or go back to the previous plan.
 
+    If the log is purged meanwhile, the plan is made again, because it may hold what was purged.
+
     Args:
         path: the session's log (a file, or a location in a database), which may be in use.
         counter: counts tokens.
@@ -113,7 +124,34 @@ def compact_session(
         FloorError: the view cannot be made to fit.
         LogError: the log is missing, cannot be read, or refused the append.
     """
-    with Transcript(path) as transcript:
+    attempts_left = _MOST_ATTEMPTS
+    while True:
+        attempts_left -= 1
+        try:
+            return _compact_once(
+                path, counter, budget_tokens, undo=undo, dry_run=dry_run, lock_timeout_s=lock_timeout_s, new_id=new_id
+            )
+        except _PurgedError:
+            if not attempts_left:
+                raise
+
+
+def _compact_once(
+    path: str | Path,
+    counter: TokenCounter,
+    budget_tokens: int | None,
+    *,
+    undo: bool,
+    dry_run: bool,
+    lock_timeout_s: float,
+    new_id: Callable[[], str],
+) -> CompactResult:
+    """Compact a session's view as `compact_session` does, which describes arguments and errors.
+
+    Raises:
+        _PurgedError: the log was purged meanwhile, so that the plan may hold what was purged; nothing was changed.
+    """
+    with Transcript(path) as transcript, _noticing_purges(transcript):
         session = _Session.of(transcript, counter, budget_tokens)
         index, found = transcript.reader.index, transcript.path
         window = Window(session.config, counter, UnloggedMessages(), new_id, store=False)
@@ -128,10 +166,41 @@ def compact_session(
             return session.report(found, "", before.tokens, before.tokens, ())
         changes = _changes(transcript, before.items, new.items)
         done = session.report(found, new.plan_id, before.tokens, new.tokens_after, changes)
-        known = index.generation, _plan_id(index)
+        known = _Known.of(index)
     if not dry_run:
         _append(open_log(found, lock_timeout_s=lock_timeout_s), new.record, known)
     return done
+
+
+@contextmanager
+def _noticing_purges(transcript: Transcript) -> Iterator[None]:
+    """Raise a `_PurgedError` if a block cannot read a log in a database because it was purged meanwhile."""
+    purges = _purges(transcript.reader.index)
+    try:
+        yield
+    except LogUnreadableError as error:
+        with suppress(LogError):
+            transcript.reader.follow()
+        if _purges(transcript.reader.index) > purges:
+            raise _PurgedError(_PURGED) from error
+        raise
+
+
+def _purges(index: Index) -> int:
+    return index.control_counts["purge"]
+
+
+class _Known(NamedTuple):
+    """The state of a log for which a plan was made."""
+
+    generation: int
+    plan_id: str
+    purges: int
+
+    @classmethod
+    def of(cls, index: Index) -> _Known:
+        """Return the state of a log with this index."""
+        return cls(index.generation, _plan_id(index), _purges(index))
 
 
 class _PlannedView(NamedTuple):
@@ -331,9 +400,12 @@ def _what(old: Item | None, new: Item | None) -> str:
     return "shortened" if new.cut != old.cut else "without reasoning"
 
 
-def _append(log: Log, record: bytes, known: tuple[int, str]) -> None:
+def _append(log: Log, record: bytes, known: _Known) -> None:
     def prepare(index: Index) -> list[bytes]:
-        if (index.generation, _plan_id(index)) != known:
+        found = _Known.of(index)
+        if found.purges != known.purges:
+            raise _PurgedError(_PURGED)
+        if found != known:
             raise CompactError("the session was compacted or reset meanwhile; look at it, and try again")
         return [record]
 

@@ -111,6 +111,7 @@ def rewind_session(
         first_message, last_message = transcript.reader.read([live[0], live[-1]])
         first_id, last_id = given_id(first_message) or "", given_id(last_message) or ""
         hidden = len(live) - len(past)
+        purges = transcript.reader.index.control_counts["purge"]
         log_path = transcript.path
     done = Rewind(
         path=log_path,
@@ -130,15 +131,17 @@ def rewind_session(
     reset_id, time = new_id(), now()
     log = open_log(log_path, lock_timeout_s=lock_timeout_s)
     with rewinding(log_path, time):
-        append_all(log, _reset(log, past, first_id, plan, reset_id=reset_id, time=time))
+        append_all(log, _reset(log, past, first_id, plan, purges=purges, reset_id=reset_id, time=time))
     changed, because = update_host_files(log_path, time=time)
     return replace(done, host_files=changed, host_files_because=because)
 
 
 def _reset(
-    log: Log, past: HistoryPrefix, first: str, plan: Message | None, *, reset_id: str, time: str
+    log: Log, past: HistoryPrefix, first: str, plan: Message | None, *, purges: int, reset_id: str, time: str
 ) -> Callable[[Index], list[bytes]]:
     def prepare(index: Index) -> list[bytes]:
+        if index.control_counts["purge"] != purges:  # the plan may hold what was purged
+            raise RewindError("the session was purged meanwhile; look at it, and rewind again")
         if index.live[: len(past)] != past.ordinals or len(index.live) == len(past):
             raise RewindError("the history was changed meanwhile; look at it, and rewind again")
         ends = [index.find(first), index.find(past.message_id)]

@@ -14,6 +14,8 @@ from click.testing import CliRunner
 from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter
 from amplifier_module_context_persistent.toolbox.cli.main import main
+from amplifier_module_context_persistent.toolbox.maintenance.purge_log import purge_log
+from amplifier_module_context_persistent.toolbox.maintenance.verify import verify_log
 from amplifier_module_context_persistent.toolbox.transfer import compact_session as compact_module
 from amplifier_module_context_persistent.toolbox.transfer.compact_session import (
     CompactError,
@@ -23,8 +25,9 @@ from amplifier_module_context_persistent.toolbox.transfer.compact_session import
 from tests.support.checker import assert_valid, same
 from tests.support.commands import shows
 from tests.support.forks import CONFIG, play, read, records, turn
-from tests.support.logs import assert_sound
+from tests.support.logs import STAMP, assert_sound
 from tests.support.messages import Message, fill
+from tests.support.purges import redact
 from tests.support.sweeps import proof
 
 
@@ -181,3 +184,55 @@ async def test_the_report_names_what_changes(tmp_path: Path) -> None:
     assert done.stdout.endswith("Done.\n")
     done = CliRunner().invoke(main, ["compact", str(path), "--tokenizer", "estimate"])
     assert done.stdout.endswith("Nothing to do: a plan would free too little.\n")
+
+
+@pytest.fixture(params=["file", "postgres"])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> dict[str, Any]:
+    """Where a manager has its log."""
+    if request.param == "file":
+        return {"transcript_path": tmp_path / "log"}
+    return {"storage": request.getfixturevalue("storage"), "session_id": "s", "project": "p"}
+
+
+@pytest.mark.parametrize("undo", [False, True], ids=["make", "undo"])
+@pytest.mark.parametrize("moment", ["PastLog", "open_log"], ids=["reading", "appending"])
+async def test_a_purge_meanwhile_lets_the_plan_be_made_again(
+    moment: str, undo: bool, place: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A plan from before it may hold what it took; nobody has to try again."""
+    async with PersistentContextManager(**place, **CONFIG) as manager:
+        for number in range(1, 9):
+            await add_turn(manager, number)
+        location = str(manager.log_path)
+    made = getattr(compact_module, moment)
+    words = ["question 1", "question 2"]
+
+    def purge_first(*arguments: Any, **options: Any) -> Any:
+        if words:
+            word = words.pop()
+            assert purge_log(location, redact(word), now=lambda: STAMP).messages_redacted
+        return made(*arguments, **options)
+
+    monkeypatch.setattr(compact_module, moment, purge_first)
+    options: dict[str, Any] = {"undo": True, "budget_tokens": 100_000} if undo else {"budget_tokens": 1_000}
+    assert compact_session(location, EstimateCounter(), **options).plan
+    assert not words
+    assert verify_log(location).is_sound
+
+
+async def test_a_log_that_is_purged_again_and_again_is_given_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the reason, and no plan."""
+    await play(tmp_path / "log", 6)
+    open_log, numbers = compact_module.open_log, iter(range(1, 9))
+
+    def purge_first(path: str, **options: Any) -> Any:
+        purge_log(path, redact(f"answer {next(numbers)}"), now=lambda: STAMP)
+        return open_log(path, **options)
+
+    monkeypatch.setattr(compact_module, "open_log", purge_first)
+    before = len(records(tmp_path / "log", "plan"))
+    with pytest.raises(CompactError, match="was purged meanwhile"):
+        compacted(tmp_path / "log", budget_tokens=1_000)
+    assert len(records(tmp_path / "log", "plan")) == before

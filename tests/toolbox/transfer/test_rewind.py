@@ -21,6 +21,7 @@ from tests.support.counted_sessions import collect
 from tests.support.forks import CONFIG, play, read, records, turn
 from tests.support.logs import append, assert_sound, body, numbers, sealed
 from tests.support.messages import fill
+from tests.support.purges import purged, redact
 from tests.support.recorded_sessions import made
 from tests.support.sweeps import proof
 
@@ -199,6 +200,14 @@ def test_another_history_meanwhile_is_left_alone(tmp_path: Path, monkeypatch: py
     with pytest.raises(RewindError):
         rewind_session(tmp_path / "log", 1)
     assert numbers(FileLog(tmp_path / "log")) == list(range(10, 20))
+
+
+async def test_a_purge_meanwhile_is_not_undone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The plan that a rewind writes again may hold what was purged."""
+    await play(tmp_path / "log", 8)
+    meanwhile(monkeypatch, lambda: purged(str(tmp_path / "log"), redact("question 1")))
+    with pytest.raises(RewindError, match="purged meanwhile"):
+        rewind_session(tmp_path / "log", 4)
 
 
 def test_an_id_that_two_messages_have_is_no_place(tmp_path: Path) -> None:
