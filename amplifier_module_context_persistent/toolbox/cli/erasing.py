@@ -21,6 +21,7 @@ from .terminal import counted, one_line
 R = TypeVar("R")
 
 _MOST_PROJECTS = 5
+_MOST_LEFT_OUT = 20
 
 
 def check_says_which(wanted: SessionFilter, *, everywhere: bool, everything: bool, besides: str = "") -> None:
@@ -99,14 +100,18 @@ def _place_of(log: str) -> str:
 
 
 def say_left_by_age(sessions: Iterable[Overview], older: float) -> None:
-    """Print on the error stream how many sessions `--older` leaves out because their messages have no times.
+    """Print on the error stream which sessions `--older` leaves out because their messages have no times.
 
     The age of such a session is that of the log's file, which an import or a copy may have written recently.
     """
-    count = sum(not overview.has_time and overview.last_s >= older for overview in sessions)
-    if count:
-        reason = "whose messages have no times, and which were written since then; name them to mean them"
-        click.echo(f"left out: {counted(count, 'session')} {reason}", err=True)
+    left = [overview.session.id for overview in sessions if not overview.has_time and overview.last_s >= older]
+    if not left:
+        return
+    named = one_line(", ".join(left[:_MOST_LEFT_OUT]))
+    if len(left) > _MOST_LEFT_OUT:
+        named += f" and {len(left) - _MOST_LEFT_OUT:,} more"
+    reason = "whose messages have no times, and which were written since then; name them to mean them"
+    click.echo(f"left out: {counted(len(left), 'session')} {reason}: {named}", err=True)
 
 
 def erasing_options(command: Callable[..., R]) -> Callable[..., R]:

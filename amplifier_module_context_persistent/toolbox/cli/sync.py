@@ -340,7 +340,7 @@ def _left(step: Step) -> str:
 def _told(erasing: Sequence[ErasingStep], plan: _Plan, there: Side, *, dry_run: bool, as_json: bool) -> int:
     """Print the finished steps of a sync, and return the exit code."""
     left = [step for step in plan.steps if step.is_left]
-    failed = [step for step in erasing if step.error]
+    failed = [step for step in erasing if step.error and not step.is_orphan]
     has_files_left = any(step.files_that_stay or step.linked for step in erasing)
     if as_json:
         result = {
@@ -352,6 +352,9 @@ def _told(erasing: Sequence[ErasingStep], plan: _Plan, there: Side, *, dry_run: 
         }
         click.echo(json.dumps(result))
     else:
+        for step in erasing:
+            if step.is_orphan:
+                say(f"{step.session.id}, a sub-agent's without its parent, stays: {step.error}")
         for step in failed:
             click.echo(f"NOT ERASED: {step.session.id} {step.side.where}: {step.error}", err=True)
         for unchanged in left:
@@ -359,7 +362,7 @@ def _told(erasing: Sequence[ErasingStep], plan: _Plan, there: Side, *, dry_run: 
         say(_summary(erasing, plan, dry_run=dry_run))
         if dry_run:
             say("Nothing was done (--dry-run).")
-        elif erasing:
+        elif any(not step.error for step in erasing):
             say(f"Other machines that sync with {there.name} follow at their next sync.")
     return FINDINGS if left or failed or has_files_left else DONE
 
@@ -373,13 +376,16 @@ def _summary(erasing: Sequence[ErasingStep], plan: _Plan, *, dry_run: bool) -> s
     left = sum(step.is_left for step in plan.steps)
     done = len(plan.steps) - left
     erased = _count_sessions(erasing)
-    not_erased = len({str(step.session.path) for step in erasing if step.error})
+    orphans = sum(step.is_orphan for step in erasing)
+    not_erased = len({str(step.session.path) for step in erasing if step.error and not step.is_orphan})
     would, were = ("would be ", "are") if dry_run else ("", "were")
     parts = [f"{counted(done, 'session')} {would}brought in step", f"{plan.in_step:,} {were} so already"]
     if erased:
         parts.append(f"{would}erased in {counted(erased, 'session')}")
     if not_erased:
         parts.append(f"{not_erased:,} not erased")
+    if orphans:
+        parts.append(f"{orphans:,} named above")
     if left:
         parts.append(f"{left:,} left as they are")
     return f"{', '.join(parts)}."

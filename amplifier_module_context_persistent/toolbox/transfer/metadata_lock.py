@@ -4,20 +4,22 @@ Foundation is the library `amplifier-foundation`, which hosts use.
 
 The lock is a `FileLock` of the package filelock on `.<session id>.metadata.lock` beside the session's directory;
 Foundation waits 10 s for it. Hosts before September 2026 (`d0d96f7`) take no lock. So the file of an open session is
-never changed here. Source: amplifier-foundation, `metadata_lock` in `amplifier_foundation/session/metadata.py` at
-commit 7553d54.
+never changed here. In a home the lock's file stays, as with Foundation; elsewhere, no host needs it, and it goes.
+Source: amplifier-foundation, `metadata_lock` in `amplifier_foundation/session/metadata.py` at commit 7553d54.
 """
 
 from __future__ import annotations
 
 import errno
+import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from ...errors import LockTimeoutError
 
 TIMEOUT_S = 10.0
+_HOSTS_PROJECTS = (".amplifier", "projects")
 
 
 def lock_path(directory: Path) -> Path:
@@ -56,4 +58,25 @@ def metadata_lock(directory: Path, *, timeout_s: float | None = None) -> Iterato
     try:
         yield
     finally:
+        if not _is_in_home(path):
+            with suppress(OSError):  # Windows removes no open file
+                os.remove(path)
         lock.release()
+
+
+def remove_stale_locks(root: Path) -> None:
+    """Remove the lock files in a directory with projects that is no home, such as a stick. A lock that is held stays.
+
+    In a home they belong to the host, which leaves them.
+    """
+    for path in root.glob("*/sessions/.*.metadata.lock"):
+        session = path.name.removeprefix(".").removesuffix(".metadata.lock")
+        is_empty = path.is_file() and not path.is_symlink() and not path.stat().st_size
+        if is_empty and not _is_in_home(path):
+            with suppress(OSError, LockTimeoutError), metadata_lock(path.with_name(session), timeout_s=0):
+                pass
+
+
+def _is_in_home(lock: Path) -> bool:
+    """Return whether a lock file is in a home, `.amplifier/projects/PROJECT/sessions`."""
+    return lock.parts[-5:-3] == _HOSTS_PROJECTS

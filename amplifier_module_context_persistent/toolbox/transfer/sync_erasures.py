@@ -34,6 +34,7 @@ from ...messages.message_times import instant_of
 from ...paths import LOG_NAME, why_linked
 from ...sessions.find_session import SessionFile
 from ...sessions.overview import overview_of
+from ...sessions.sub_agents import is_named_by_host, noted_parent, possible_roots, root_of
 from ..maintenance.leftovers import place_left
 from ..maintenance.note_beside_log import DELETING, PURGING, WrittenFiles
 from ..maintenance.purge_options import Purge
@@ -59,6 +60,8 @@ class ErasingStep:
     what: Purge | None = None
     error: str = ""
     """The reason why the step failed; "" if it succeeded or was not tried yet."""
+    is_orphan: bool = False
+    """Whether a sub-agent's session went on and stays, although its parent is gone. Then nothing failed."""
 
     @property
     def files_that_stay(self) -> list[str]:
@@ -193,7 +196,19 @@ def _plan_deletion(session: SessionFile, side: Side, erasures: list[Erasure]) ->
             f"it went on {side.where} after it was deleted elsewhere on {last.day}; delete it {side.where} too, or "
             "make a fork to keep it"
         )
+        step.is_orphan = _is_orphan(session, side)
     return step
+
+
+def _is_orphan(session: SessionFile, side: Side) -> bool:
+    """Return whether a session is a sub-agent's and its side does not have the parent."""
+    path = str(session.path)
+    parent = noted_parent(session.id, path) if stored_name(path) is None else None
+    known = {other.id for other in side.sessions()}
+    if parent is not None:
+        return parent not in known
+    is_sub_agent = any(is_named_by_host(session.id, root) for root in possible_roots(session.id))
+    return is_sub_agent and root_of(session.id, known - {session.id}) is None
 
 
 def erase(steps: Sequence[ErasingStep], travelling: Sequence[TravellingErasures], *, now: Callable[[], str]) -> None:

@@ -23,6 +23,7 @@ from ...sessions.filters import SessionFilter
 from ...sessions.find_session import SessionFile, session_files, sessions_below
 from ...sessions.sub_agents import root_of
 from .erasure_list import BACKUP_NAME, ListPlace, erasures_path, list_of_directory
+from .metadata_lock import remove_stale_locks
 
 _HOME = Path(".amplifier", "projects")
 
@@ -59,9 +60,10 @@ class Side:
         return sessions_below(self.root) if self.root is not None else session_files(storage=self.storage)
 
     def remove_stale_marks(self) -> None:
-        """Remove the marks of open logs that a killed sync left in a directory (`log/open_mark.py`)."""
+        """Remove the marks of open logs (`log/open_mark.py`) and the locks that a killed sync left in a directory."""
         if self.root is None:
             return
+        remove_stale_locks(self.root)
         for mark in self.root.glob(f"*/sessions/*/{LOG_NAME}{OPEN_SUFFIX}"):
             remove_stale_mark(os.fspath(mark).removesuffix(OPEN_SUFFIX))
 

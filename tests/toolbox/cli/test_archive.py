@@ -186,7 +186,7 @@ def test_older_says_which_sessions_have_no_times() -> None:
     log.parent.mkdir(parents=True)
     log.write_text("".join(json.dumps(user(f"{number}: {'a word ' * 99}")) + "\n" for number in range(99)))
     told = run("archive", "--older", "90d", "--yes")
-    shows(told.stderr, "left out: 1 session whose messages have no times")
+    shows(told.stderr, "left out: 1 session whose messages have no times", "name them to mean them: untimed")
     shows(run("prune", "--older", "90d", "--yes").stderr, "left out: 1 session whose messages have no times")
     run("archive", "untimed", "--yes")
     assert is_archived(str(log))

@@ -209,6 +209,44 @@ def test_a_session_that_went_on_after_it_was_deleted_elsewhere_stays(laptop: Hom
     assert not list(stick.rglob(LOG_NAME))
 
 
+def test_a_sub_agent_that_went_on_without_its_parent_is_no_failure(laptop: Home, desktop: Home, stick: Path) -> None:
+    """The sync that deletes its parent says that it was not erased; later ones name it, and are done."""
+    helper = "talk-0123456789abcdef_helper"
+    laptop.says("talk", "one")
+    laptop.says(helper, "look")
+    carry(stick, laptop, desktop)
+    laptop.run("delete", "talk", "--yes")
+    carry(stick, laptop)
+    desktop.says(helper, "look again")
+    assert "1 not erased" in desktop.run("sync", stick, "--yes", code=1).output
+    assert desktop.sessions() == [helper]
+    again = desktop.run("sync", stick, "--yes").output
+    assert f"{helper}, a sub-agent's without its parent, stays: it went on here" in again
+    assert "1 named above" in again
+    assert "Other machines" not in again
+    assert not list(stick.rglob(LOG_NAME))
+
+
+def test_a_purge_leaves_no_lock_on_a_stick(laptop: Home, desktop: Home, stick: Path) -> None:
+    """Neither one in a sync nor one there; a lock that an earlier version left is removed. In a home they stay."""
+    laptop.says("talk", f"my key is {KEY}")
+    laptop.run("copy", "talk", "talk.jsonl")
+    desktop.run("import", laptop.checkout / "talk.jsonl")
+    carry(stick, desktop)
+    (session,) = desktop.sessions()
+    for text in (KEY, "my"):
+        desktop.run("purge", session, "--redact", text, "--yes")
+        carry(stick, desktop)
+        assert not list(stick.rglob("*.lock"))
+    assert list(desktop.root.rglob("*.metadata.lock"))
+    copy = next(stick.rglob(LOG_NAME))
+    desktop.run("purge", copy, "--redact", "heard", "--yes")
+    assert not list(stick.rglob("*.lock"))
+    (copy.parent.parent / f".{session}.metadata.lock").touch()
+    carry(stick, desktop)
+    assert not list(stick.rglob("*.lock"))
+
+
 def test_a_purged_copy_takes_the_place_of_rows(laptop: Home, storage: str) -> None:
     """A database has no list of erasures, so the lines of this user are tried on it each time."""
     laptop.says("talk", "one", f"my key is {KEY}")
