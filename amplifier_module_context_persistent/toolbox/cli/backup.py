@@ -9,20 +9,23 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import click
 
 from ...clock import utc_now
-from ...errors import LogError
 from ...log.room_on_disk import free_bytes
-from ..maintenance.verify import verify_log
 from ..transfer.backup_sessions import Backup, BackupStep, Done, HeldErased, erase_held, open_backup
+from ..transfer.check_copies import checked_copies, why_not_whole
 from ..transfer.restore_sessions import Restore
+from ..transfer.sync_sessions import pairs_of
 from ..transfer.sync_sides import Side, home_side
 from .confirm import ask, check_can_ask
 from .erasing import erasing_options
-from .error_messages import reason, unusable
+from .error_messages import unusable
 from .exit_codes import DONE, FINDINGS
 from .progress import progress, stages
 from .room_text import room_text
@@ -92,14 +95,82 @@ def _back_up(there: Side, *, dry_run: bool, as_json: bool) -> int:
                 tell("copying", number, len(todo))
                 run.carry_out(step)
     held = run.held_erased()
+    check = None if dry_run else _read_again(there, steps)
     if as_json:
         result = {"dry_run": dry_run, "sessions": [step.to_json() for step in steps], "holds_erased": len(held)}
+        if check is not None:
+            result |= check.to_json()
         click.echo(json.dumps(result))
     else:
         _show(steps, "backed up", there, dry_run=dry_run)
         if held:
             say(f"The backup still holds what was erased here: {_described(held)}. --erase removes it there too.")
-    return FINDINGS if any(step.what is Done.LEFT or step.damage for step in steps) else DONE
+        if check is not None:
+            _show_check(check)
+    is_damaged = check is not None and bool(check.damaged)
+    is_left = any(step.what is Done.LEFT or step.damage for step in steps)
+    return FINDINGS if is_left or is_damaged else DONE
+
+
+@dataclass(frozen=True, slots=True)
+class _Check:
+    """The copies that a run read again."""
+
+    read: int
+    damaged: dict[str, str]
+    """Why a copy is damaged, by its path."""
+    since: str
+    """The time since which all copies were found whole; "" if one of them never was."""
+
+    def to_json(self) -> dict[str, Any]:
+        damaged = [{"path": path, "error": why} for path, why in self.damaged.items()]
+        return {"read_again": self.read, "damaged": damaged, "all_whole_since": self.since or None}
+
+
+def _read_again(there: Side, steps: Sequence[BackupStep], *, all_copies: bool = False) -> _Check:
+    """Read copies of a backup: those that are due, or all; and note those that are whole.
+
+    Args:
+        there: the backup.
+        steps: what a backup did now; copies that it made are whole, since they were read back.
+        all_copies: whether to read all copies.
+    """
+    assert there.root is not None  # noqa: S101 - a backup is a directory
+    checked = checked_copies(there.root)
+    sessions = there.sessions()
+    copies = [str(session.path) for session in sessions]
+    for step in steps:
+        if step.what in (Done.NEW, Done.ANEW) and not step.damage:
+            checked.note(step.target, utc_now())
+    pairs = pairs_of(home_side().sessions(), sessions)
+    logs = {str(pair.there.path): str(pair.here.path) for pair in pairs if pair.here and pair.there}
+    chosen = copies if all_copies else checked.due(copies)
+    damaged = dict[str, str]()
+    with progress(*chosen, title="checking") as files:
+        for copy in chosen:
+            why = why_not_whole(copy, logs.get(copy, ""), strict=all_copies, files=files)
+            if why:
+                damaged[copy] = why
+                checked.forget(copy)
+            else:
+                checked.note(copy, utc_now())
+    with suppress(OSError):  # a backup on a full or a read-only disk is checked all the same
+        checked.save(copies)
+    return _Check(len(chosen), damaged, checked.since(copies))
+
+
+def _show_check(check: _Check) -> None:
+    for path, why in check.damaged.items():
+        click.echo(f"DAMAGED COPY: {one_line(path)}: {why}", err=True)
+    if not check.read:
+        return
+    read = f"{check.read:,} {'copy' if check.read == 1 else 'copies'} read again"
+    if check.damaged:
+        say(f"{read}, {len(check.damaged):,} damaged.")
+    elif check.since:
+        say(f"{read}; all were found whole since {check.since[:10]}.")
+    else:
+        say(f"{read}; others were not read since they were made, --check reads all.")
 
 
 def _restore(there: Side, *, again: bool, dry_run: bool, as_json: bool) -> int:
@@ -193,23 +264,12 @@ def _erase(there: Side, *, dry_run: bool, yes: bool, as_json: bool) -> int:
 
 
 def _check(there: Side, *, as_json: bool) -> int:
-    paths = [str(session.path) for session in there.sessions()]
-    bad = dict[str, str]()
-    with progress(*paths, title="checking") as files:
-        for path in paths:
-            try:
-                report = verify_log(path, files=files)
-            except LogError as error:
-                bad[path] = reason(error)
-                continue
-            if not report.is_sound:
-                bad[path] = "`context-persistent verify` says where; remove this file, and back up again"
+    check = _read_again(there, [], all_copies=True)
     if as_json:
-        click.echo(
-            json.dumps({"logs": len(paths), "damaged": [{"path": path, "error": why} for path, why in bad.items()]})
-        )
+        damaged = [{"path": path, "error": why} for path, why in check.damaged.items()]
+        click.echo(json.dumps({"logs": check.read, "damaged": damaged}))
     else:
-        for path, why in bad.items():
+        for path, why in check.damaged.items():
             click.echo(f"DAMAGED: {one_line(path)}: {why}", err=True)
-        say(f"{counted(len(paths), 'log')} checked, {len(bad):,} damaged.")
-    return FINDINGS if bad else DONE
+        say(f"{counted(check.read, 'log')} checked, {len(check.damaged):,} damaged.")
+    return FINDINGS if check.damaged else DONE
