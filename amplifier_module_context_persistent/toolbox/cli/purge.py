@@ -150,10 +150,16 @@ def purge(
         planned, sessions = [_plan(path, what)], [session_file(path)]
     else:
         planned, sessions = _plan_chosen(wanted, what, report, everywhere=everywhere)
-    report.other_capitals, hint = other_capitals(given, sessions) if given else (0, "")
-    if hint:
-        report.say(hint)
+    _tell_other_capitals(given, sessions, report)
     context.exit(_purge(planned, sessions, what, rule, report, yes=yes))
+
+
+def _tell_other_capitals(given: str, sessions: Sequence[SessionFile], report: PurgeReport) -> None:
+    """Say how many messages hold a text in other capitals alone. `given` is the expression, or ""."""
+    if given:
+        report.other_capitals, hint = other_capitals(given, sessions)
+        if hint:
+            report.say(hint)
 
 
 def _plan_chosen(

@@ -182,6 +182,20 @@ def key_at(path: str) -> str | None:
     return str(source.get("key")) if isinstance(source, dict) else ""
 
 
+def began(path: str) -> str:
+    """Return the time in the first header of a log, in ISO 8601; "" if there is no log or no time.
+
+    Raises:
+        FileExistsError, LogUnreadableError: as for `open_earlier`.
+    """
+    reader = open_earlier(path)
+    if reader is None:
+        return ""
+    with closing(reader):
+        given = reader.index.headers[0].get("created") if reader.index.headers else None
+        return given if isinstance(given, str) else ""
+
+
 def open_earlier(path: str) -> ReadableLog | None:
     """Open the log that exists at a new log's place, or return None if there is none.
 

@@ -11,6 +11,7 @@ from ...log.record_line import CONTROL_HEAD, Message, decode, encode_object
 from ...messages.replace_in_message import Replace, redact_message
 from ..maintenance.redact_control import redact_control
 from .drafts import SessionDraft
+from .earlier_import import began
 from .erased_session_names import content_name, name_of_log, names_of_key
 from .erasure_is_about import concerning
 from .erasure_list import erasures
@@ -73,18 +74,21 @@ def _erasures_about(
     """Return the erasures that are about a session, or about one of the logs that its file was written from.
 
     If the session is here, a deletion is about it only by the names of its source. A deleted session with the same
-    messages was another one, such as a second import under another id. And a fork that is here keeps what was purged
-    from its origin alone.
+    messages was another one, such as a second import under another id. And a fork that was here already keeps what was
+    purged from its origin alone.
     """
     names, contents = names_of_key(draft.key, has_id=bool(draft.start.source_id)), _contents(draft)
     answers = cache(partial(answers_in_draft, draft))
-    is_fork_here = is_present and not draft.is_origin
-    origins = [] if is_fork_here else [name_of_log(log_id) for log_id in origin_logs]
-    about = list(concerning(found, [*names, *origins, *names_in_draft(draft)], contents, answers))
+    about = list(concerning(found, [*names, *names_in_draft(draft)], contents, answers))
+    salts = {erasure.salt for erasure in about}
+    of_origin = [one for one in concerning(found, list(map(name_of_log, origin_logs))) if one.salt not in salts]
     if not is_present:
-        return about
+        return [*about, *of_origin]
+    if of_origin and not draft.is_origin:
+        came_in = began(draft.path)
+        of_origin = [erasure for erasure in of_origin if erasure.time < came_in]
     named = {erasure.salt for erasure in concerning(found, names, contents)}
-    return [erasure for erasure in about if erasure.what != SESSION or erasure.salt in named]
+    return [erasure for erasure in (*about, *of_origin) if erasure.what != SESSION or erasure.salt in named]
 
 
 def _apply(erasure: Erasure, draft: SessionDraft, honoured: Honoured) -> None:

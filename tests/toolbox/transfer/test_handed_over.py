@@ -124,6 +124,21 @@ async def test_a_fork_that_is_here_keeps_what_was_purged_from_its_origin_alone(a
     go_on(file)
     shown = imported(agent, code=None)
     assert "a text was purged" not in shown
+    assert "I go on" in run("show", "--last").stdout
+
+
+async def test_a_fork_that_came_in_after_the_purge_can_be_imported_again(agent: str) -> None:
+    """The text is replaced each time, so that what the agent adds is all that is new."""
+    file = await forked(agent)
+    go_on(file)
+    run(*PURGE, code=1)
+    imported(agent)
+    with file.open("a") as end:
+        last = json.loads(file.read_text().splitlines()[-1].replace("I go on", f"and on: {KEY}"))
+        last |= {"uuid": "5f0e0000-0000-4000-8000-0000000000bb", "id": "000000bb"}
+        end.write(json.dumps(last) + "\n")
+    assert "1 message added" in imported(agent)
+    assert holders(Path.home() / ".amplifier", KEY) == []
 
 
 async def test_other_purges_name_the_file(agent: str) -> None:
