@@ -24,7 +24,6 @@ import hashlib
 import importlib
 import importlib.abc
 import importlib.machinery
-import importlib.util
 import json
 import math
 import os
@@ -49,7 +48,7 @@ from tests.support.live_mutants import changed_functions, put_into_functions
 from tests.support.mutant_sample import Chosen, add_options, chosen, room_of, write_sample
 from tests.support.mutants import Mutant
 from tests.support.places import ROOT
-from tests.support.reached_tests import DURATIONS, ReachedTests
+from tests.support.reached_tests import DURATIONS, ReachedTests, altered_spec
 from tests.touched import stages_for
 
 IDLE_SECONDS, SLOWER = 20, 2
@@ -183,7 +182,7 @@ class _Chosen:
         items[:] = sorted((item for item in items if item.nodeid in self._order), key=lambda i: self._order[i.nodeid])
 
 
-class _Mutated(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+class _Mutated(importlib.abc.MetaPathFinder):
     """Imports one module as its mutant."""
 
     def __init__(self, name: str, path: Path, code: types.CodeType) -> None:
@@ -192,15 +191,7 @@ class _Mutated(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: types.ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
-        if fullname != self._name:
-            return None
-        is_package = [str(self._path.parent)] if self._path.name == "__init__.py" else None
-        return importlib.util.spec_from_file_location(
-            fullname, self._path, loader=self, submodule_search_locations=is_package
-        )
-
-    def exec_module(self, module: types.ModuleType) -> None:
-        exec(self._code, module.__dict__)
+        return altered_spec(fullname, self._path, self._code) if fullname == self._name else None
 
 
 def _apart(run: Callable[[_FirstFailure], int], cpu_seconds: float) -> tuple[bool, str]:

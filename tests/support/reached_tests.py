@@ -18,7 +18,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
+from types import CodeType, ModuleType
 
 import pytest
 
@@ -78,7 +78,25 @@ def _note(number: int, before: ast.stmt) -> ast.stmt:
     return ast.fix_missing_locations(statement)
 
 
-class NoteReached(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+class AlteredLoader(importlib.machinery.SourceFileLoader):
+    """Imports a module with other code; all else, such as the files beside it, is found as ever."""
+
+    def __init__(self, name: str, path: Path, code: CodeType) -> None:
+        super().__init__(name, str(path))
+        self._code = code
+
+    def get_code(self, fullname: str) -> CodeType:
+        return self._code
+
+
+def altered_spec(name: str, path: Path, code: CodeType) -> importlib.machinery.ModuleSpec | None:
+    """What imports a module or a package from its file with other code."""
+    above = [str(path.parent)] if path.name == "__init__.py" else None
+    loader = AlteredLoader(name, path, code)
+    return importlib.util.spec_from_file_location(name, path, loader=loader, submodule_search_locations=above)
+
+
+class NoteReached(importlib.abc.MetaPathFinder):
     """A plugin of pytest that imports modules with notes, and keeps which tests reach which mutants."""
 
     def __init__(self, directory: Path, part: str) -> None:
@@ -98,17 +116,9 @@ class NoteReached(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         place = fullname.replace(".", "/")
         for file in (f"{place}.py", f"{place}/__init__.py"):
             if file in self._sample:
-                above = [str((ROOT / file).parent)] if file.endswith("__init__.py") else None
-                return importlib.util.spec_from_file_location(
-                    fullname, ROOT / file, loader=self, submodule_search_locations=above
-                )
+                tree = noting((ROOT / file).read_text(encoding="utf-8"), self._sample[file], self._numbers)
+                return altered_spec(fullname, ROOT / file, compile(tree, str(ROOT / file), "exec"))
         return None
-
-    def exec_module(self, module: ModuleType) -> None:
-        path = Path(str(module.__file__))
-        spans = self._sample[path.relative_to(ROOT).as_posix()]
-        tree = noting(path.read_text(encoding="utf-8"), spans, self._numbers)
-        exec(compile(tree, str(path), "exec"), module.__dict__)
 
     def pytest_runtest_logstart(self, nodeid: str) -> None:
         self._test = nodeid

@@ -1,12 +1,15 @@
 """Where a run of the tests notes that it reaches a mutant."""
 
 import builtins
+import importlib.util
 import textwrap
+from importlib.resources import files
+from pathlib import Path
 
 import pytest
 
 from tests.support.mutants import mutants_of
-from tests.support.reached_tests import NOTE, noting
+from tests.support.reached_tests import NOTE, altered_spec, noting
 
 SOURCE = textwrap.dedent(
     '''
@@ -61,3 +64,20 @@ def test_a_place_is_noted_as_it_runs(call: str, expected: set[str], monkeypatch:
     """A place that runs as the module is imported is noted by each call of a function."""
     found = {what.splitlines()[0].rstrip(":") for what in reached_by(monkeypatch, call)}
     assert {what.replace("elif", "if") for what in found} == expected | AT_IMPORT
+
+
+def test_a_package_with_other_code_finds_the_files_beside_it(tmp_path: Path) -> None:
+    """Modules below it, too; nothing is kept for who imports it without."""
+    home = tmp_path / "boxes"
+    home.mkdir()
+    (home / "page.txt").write_text("a page")
+    (home / "small.py").write_text("SIZE = 1")
+    (home / "__init__.py").write_text("SIZE = 3")
+    spec = altered_spec("boxes", home / "__init__.py", compile("SIZE = 4", "boxes", "exec"))
+    assert spec is not None
+    assert spec.loader is not None
+    package = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(package)
+    assert (package.SIZE, package.__path__) == (4, [str(home)])
+    assert (files(package) / "page.txt").read_text() == "a page"
+    assert sorted(path.name for path in home.iterdir()) == ["__init__.py", "page.txt", "small.py"]
