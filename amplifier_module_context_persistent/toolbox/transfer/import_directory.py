@@ -31,6 +31,7 @@ PLACES = {
     "pi": ("", "~/.pi", "agent/sessions"),
     "copilot-cli": ("", "~/.copilot", "session-state"),
     "goose": ("", "~/.local/share/goose", "sessions"),
+    "qwen-code": ("", "~/.qwen", "projects"),
     "cursor": ("", "~/.cursor", "projects"),
     "amplifier-agent": ("AMPLIFIER_AGENT_STORAGE", "~/.amplifier-agent", "workspaces"),
 }

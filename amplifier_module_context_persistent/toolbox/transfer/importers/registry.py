@@ -29,6 +29,7 @@ from . import (
     openai,
     opencode,
     pi,
+    qwen_code,
     vercel_ai,
     whole_answer,
 )
@@ -78,6 +79,7 @@ _GEMINI_MARKS = frozenset({"$set", "$rewindTo", "projectHash"})
 
 IMPORTERS = (
     Importer("log", "a log", read_messages, _lines(lambda entry: "_record" in entry or "_crc" in entry)),
+    Importer("qwen-code", "a session of Qwen Code", qwen_code.read, qwen_code.score, frozenset({"uuid", "sessionId"})),
     Importer(
         "claude-code", "a Claude Code session", claude_code.read, _lines(claude_code_entries.is_entry), _CLAUDE_MARKS
     ),

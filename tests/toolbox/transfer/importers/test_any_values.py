@@ -86,6 +86,9 @@ LINES: dict[str, list[Any]] = {
             ],
         },
         {"$set": {"summary": "t", "messages": [{"id": "3", "type": "user", "content": "y"}]}},
+        {"id": "4", "type": "gemini", "content": [{"functionCall": {"id": "k", "name": "n", "args": {}}}]},
+        {"id": "5", "type": "user", "content": [{"functionResponse": {"id": "k", "response": {"output": "o"}}}]},
+        {"$set": {"messages": [{"id": "4", "type": "gemini", "content": "z"}, {"id": "5", "type": "user"}]}},
         {"$rewindTo": "2"},
     ],
     "pi": [
@@ -323,6 +326,93 @@ LINES |= {
             ],
             "metadata": {"userVisible": False, "agentVisible": True},
         },
+    ],
+    "qwen-code": [
+        {
+            "uuid": "1",
+            "parentUuid": None,
+            "sessionId": "s",
+            "timestamp": TIME,
+            "type": "user",
+            "message": {"role": "user", "parts": [{"text": "go"}]},
+        },
+        {
+            "uuid": "2",
+            "parentUuid": "1",
+            "sessionId": "s",
+            "type": "assistant",
+            "model": "m",
+            "usageMetadata": {"promptTokenCount": 1},
+            "message": {"role": "model", "parts": [{"functionCall": {"id": "c", "name": "n", "args": {}}}]},
+        },
+        {
+            "uuid": "3",
+            "parentUuid": "2",
+            "sessionId": "s",
+            "type": "tool_result",
+            "message": {"role": "user", "parts": [{"functionResponse": {"id": "c", "name": "n", "response": {}}}]},
+            "toolCallResult": {"status": "error"},
+        },
+        {
+            "uuid": "4",
+            "parentUuid": "3",
+            "sessionId": "s",
+            "type": "system",
+            "subtype": "chat_compression",
+            "systemPayload": {"compressedHistory": [{"role": "user", "parts": [{"text": "x"}]}]},
+        },
+        {
+            "uuid": "5",
+            "sessionId": "s",
+            "type": "user",
+            "isSidechain": True,
+            "agentId": "a",
+            "message": {"parts": ["x"]},
+        },
+    ],
+    "vercel-ai": [
+        {
+            "id": "1",
+            "role": "user",
+            "ts": 1,
+            "content": [{"type": "text", "text": "go"}, {"type": "image", "image": "iVBO", "mediaType": "image/png"}],
+        },
+        {
+            "role": "assistant",
+            "content": [
+                {"type": "reasoning", "text": "hm", "providerOptions": {"anthropic": {"signature": "s"}}},
+                {"type": "tool-call", "toolCallId": "c", "toolName": "n", "input": {"a": 1}},
+            ],
+        },
+        {
+            "role": "tool",
+            "content": [
+                {
+                    "type": "tool-result",
+                    "toolCallId": "c",
+                    "toolName": "n",
+                    "output": {"type": "content", "value": [{"type": "image-data", "data": "iVBO"}]},
+                }
+            ],
+        },
+        {
+            "id": "2",
+            "role": "assistant",
+            "metadata": {"createdAt": 1},
+            "parts": [
+                {"type": "step-start"},
+                {
+                    "type": "tool-n",
+                    "toolCallId": "d",
+                    "state": "output-denied",
+                    "input": {},
+                    "approval": {"reason": "x"},
+                },
+                {"type": "file", "mediaType": "application/pdf", "url": "data:application/pdf;base64,AA"},
+            ],
+        },
+        {"role": "user", "content": "sum", "isSummary": True, "condenseId": "s"},
+        {"id": "3", "role": "assistant", "content": "x", "toolInvocations": [{"toolCallId": "e", "state": "result"}]},
     ],
     "cursor": [
         {"role": "user", "message": {"content": [{"type": "text", "text": "go"}]}},
