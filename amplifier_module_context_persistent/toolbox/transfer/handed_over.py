@@ -102,8 +102,11 @@ def note_handed_over(path: str, agent: str, log_id: str, content: Content = NOTH
     append_to_list(json.dumps(line).encode() + b"\n", list_of_handed_over())
 
 
-def handed_over() -> list[HandedOver]:
+def handed_over(log_id: str | None = None) -> list[HandedOver]:
     """Return the files in the list that are still there, or of which a killed operation left something.
+
+    Args:
+        log_id: only files that were written from this log.
 
     Raises:
         OSError: the list exists and cannot be read.
@@ -115,7 +118,8 @@ def handed_over() -> list[HandedOver]:
         return []
     check_regular(status, place)
     known = _read(place, (status.st_ino, status.st_size, status.st_mtime_ns))
-    return [one for one in known if os.path.isfile(one.path) or one.parts()]
+    wanted = known if log_id is None else [one for one in known if one.log_id == log_id]
+    return [one for one in wanted if os.path.isfile(one.path) or one.parts()]
 
 
 @lru_cache(maxsize=1)
@@ -140,7 +144,7 @@ def handed_over_of(log_id: str) -> list[HandedOver]:
     Raises:
         OSError: the list exists and cannot be read.
     """
-    return [one for one in handed_over() if one.log_id == log_id] if log_id else []
+    return handed_over(log_id) if log_id else []
 
 
 def redact_handed_over(one: HandedOver, replace: Replace) -> None:
