@@ -10,14 +10,17 @@ from typing import Any
 
 import pytest
 
+from amplifier_module_context_persistent.log.archive_log import bring_back
 from amplifier_module_context_persistent.log.checksum import CRC_TAIL_BYTES
 from amplifier_module_context_persistent.log.database_location import location_of
+from amplifier_module_context_persistent.log.file_handle import FileHandle
 from amplifier_module_context_persistent.log.open_log import open_log
 from amplifier_module_context_persistent.log.postgres.schema import create_schema
 from amplifier_module_context_persistent.session.manager import PersistentContextManager
 from amplifier_module_context_persistent.toolbox.maintenance.purge_log import purge_log
 from amplifier_module_context_persistent.toolbox.maintenance.purge_options import Purge
 from amplifier_module_context_persistent.toolbox.maintenance.verify import verify_log
+from tests.support.archives import content_of_log
 from tests.support.commands import run
 from tests.support.logs import STAMP
 from tests.support.places import FIXTURES
@@ -213,3 +216,20 @@ def check_database(storage: str, revision: str, tmp_path: Path) -> None:
         (outcome,) = log.append([lambda _index: [b'{"role":"user","content":"x","metadata":{"message_id":"new"}']])
         assert not isinstance(outcome, Exception)
     assert ids_in(live_in(session))[-1] == "new"
+
+
+def test_an_archive_of_an_earlier_version_is_read_and_brought_back(tmp_path: Path) -> None:
+    """With several frames; and it is sound."""
+    log = tmp_path / "log.jsonl"
+    shutil.copyfile(FIXTURES / "first-rules.archived", log)
+    log.chmod(0o600)
+    plain = (FIXTURES / "first-rules.jsonl").read_bytes()
+    assert content_of_log(log) == plain
+    assert verify_log(str(log)).is_sound
+    handle = FileHandle(log)
+    assert handle.open(create=False)
+    assert handle.archive is not None
+    assert len(handle.archive.frames) > 2
+    handle.close()
+    bring_back(str(log))
+    assert log.read_bytes() == plain
