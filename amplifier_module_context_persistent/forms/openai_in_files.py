@@ -15,6 +15,7 @@ from ..messages.uncarried_blocks import line_about
 from . import chat_parts, openai_chat, openai_responses, responses_calls
 from .canonical import (
     blocks_of,
+    call,
     id_text,
     item_block,
     items,
@@ -26,7 +27,7 @@ from .canonical import (
     text,
     text_block,
 )
-from .openai_responses import ON_SERVER, kind_of
+from .openai_responses import ON_SERVER
 from .responses_calls import CALLS, OUTPUTS, read_call
 from .responses_parts import PARTS, read_part
 from .responses_reasoning import reasoning_block
@@ -38,6 +39,7 @@ KINDS = CALLS | OUTPUTS | ON_SERVER | {"message", "reasoning"}
 """Types of items that become messages or parts of messages."""
 _SPOKEN = frozenset({"input_audio", "output_audio", "audio"})
 """Types of parts that may have a `transcript`, as in the items of the Realtime API."""
+_OF_ANSWER = CALLS | ON_SERVER | {"reasoning"}
 _TEXTS = ("text", "input_text", "output_text")
 _OWN_PARTS = chat_parts.PARTS | PARTS
 _SURE = CALLS | OUTPUTS | {"reasoning"}
@@ -50,20 +52,9 @@ def is_sure(message: Mapping[str, Any]) -> bool:
     return any(text(mapping(part).get("type")) in _OWN_PARTS for part in items(message.get("content")))
 
 
-def is_output(item: Mapping[str, Any]) -> bool:
-    """Return whether an item is the output of a call."""
-    kind = text(item.get("type"))
-    return kind in OUTPUTS or kind_of(_as_function(item)) in OUTPUTS
-
-
-def is_of_answer(item: Mapping[str, Any]) -> bool:
-    """Return whether an item is a part of an answer."""
-    kind = text(item.get("type"))
-    if kind not in KINDS:
-        kind = kind_of(_as_function(item))
-    if kind == "message":
-        return item.get("role") == "assistant"
-    return kind in CALLS or kind in ON_SERVER or kind == "reasoning"
+def is_of_answer(item: Mapping[str, Any], kind: str) -> bool:
+    """Return whether an item is a part of an answer. For the arguments see `read_item`."""
+    return kind in _OF_ANSWER or (kind == "message" and item.get("role") == "assistant")
 
 
 def words_of_agent(item: Mapping[str, Any]) -> str:
@@ -94,13 +85,18 @@ def _blocks_of_part(part: Message) -> list[Message]:
     return [text_block(transcript), _read_part(part)] if has_sound else [text_block(transcript)]
 
 
-def read_item(item: Mapping[str, Any]) -> tuple[list[Message], list[Message]]:
-    """Return the content blocks and the calls of an item that is a part of an answer."""
-    item = _as_function(item)
-    kind = kind_of(item)
+def read_item(item: Mapping[str, Any], kind: str) -> tuple[list[Message], list[Message]]:
+    """Return the content blocks and the calls of an item that is a part of an answer.
+
+    Args:
+        item: the item, as `as_function` returns it.
+        kind: its type (`kind_of`).
+    """
     if kind == "message":
         return read_content(item.get("content")), []
     whole = _completed(item, kind)
+    if kind == "function_call":  # nearly all calls
+        return [], [call(whole["call_id"], text(whole.get("name")), whole.get("arguments", "{}"))]
     if kind in CALLS:
         return [], [parsed_call(read_call(whole, kind))]
     if kind == "reasoning":
@@ -109,12 +105,11 @@ def read_item(item: Mapping[str, Any]) -> tuple[list[Message], list[Message]]:
     return [item_block(whole)], []
 
 
-def read_output(item: Mapping[str, Any]) -> tuple[str, Any, bool]:
+def read_output(item: Mapping[str, Any], kind: str) -> tuple[str, Any, bool]:
     """Return the call's id, the result's content, and whether the call failed, from the output of a call.
 
-    The content is a text, blocks, or any other value that the file has.
+    The content is a text, blocks, or any other value that the file has. For the arguments see `read_item`.
     """
-    item = _as_function(item)
     call_id = id_text(item.get("call_id"))
     output = item.get("output")
     if isinstance(output, str):  # nearly all outputs are texts
@@ -125,7 +120,7 @@ def read_output(item: Mapping[str, Any]) -> tuple[str, Any, bool]:
         output = output.get("content", output)
     if isinstance(output, list):
         output = blocks_of(output)
-    message = responses_calls.read_output({**item, "call_id": call_id, "output": output}, kind_of(item))
+    message = responses_calls.read_output({**item, "call_id": call_id, "output": output}, kind)
     failed = failed or metadata_of(message).get("is_error") is True
     content = message["content"]
     if isinstance(content, list):
@@ -192,7 +187,7 @@ def _bare(block: Message) -> Message:
     return {key: value for key, value in block.items() if key != "part"}
 
 
-def _as_function(item: Mapping[str, Any]) -> Mapping[str, Any]:
+def as_function(item: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return a tool search or the output of an MCP tool as a function's call or output; any other item unchanged."""
     kind = text(item.get("type"))
     if kind not in _MORE or not text(item.get("call_id")):

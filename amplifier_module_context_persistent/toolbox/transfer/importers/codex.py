@@ -15,14 +15,15 @@ from typing import Any
 
 from ....forms.canonical import plain_content
 from ....forms.openai_in_files import (
+    as_function,
     is_of_answer,
-    is_output,
     read_content,
     read_item,
     read_output,
     words_of_agent,
 )
 from ....forms.openai_responses import kind_of
+from ....forms.responses_calls import OUTPUTS
 from .account import Account
 from .branches import Branch, branches
 from .codex_bare_lines import directory_in, is_item, is_mark, with_envelope
@@ -93,32 +94,32 @@ def _check_is_own(rollout: Rollout, line: int, meta: dict[str, Any]) -> None:
 
 def _item(rollout: Rollout, at: SourceObject, item: dict[str, Any], exported_id: str) -> None:
     """Add the content of an item: a part of an answer, a call's output, a message, or anything else."""
-    kind, number, time = kind_of(item), at.number, at.value.get("timestamp")
-    is_part = is_of_answer(item)
-    blocks: list[Message] = []
-    calls: list[Message] = []
-    if is_part or kind in ("message", "reasoning"):
-        blocks, calls = read_item(item)
-    if kind in ("message", "reasoning") and not plain_content(blocks):
-        rollout.account.skip(f"{kind} without content")
+    number, time = at.number, at.value.get("timestamp")
+    read_as = as_function(item)
+    read_kind = kind_of(read_as)
+    kind = read_kind if read_as is item else kind_of(item)
+    if read_kind in OUTPUTS:
+        rollout.account.map(kind)
+        call_id, content, failed = read_output(read_as, read_kind)
+        rollout.note_children(call_id, content)
+        facts = metadata(exported_id or rollout.line_id(number), time, failed=failed)
+        rollout.put(MessageRead(result(call_id, content, facts), number))
         return
-    if is_part:
+    is_part = is_of_answer(read_as, read_kind)
+    if is_part or kind == "message":
+        blocks, calls = read_item(read_as, read_kind)
+        if kind in ("message", "reasoning") and not plain_content(blocks):
+            rollout.account.skip(f"{kind} without content")
+            return
+        if not is_part:
+            _message(rollout, at, item, blocks, exported_id)
+            return
         rollout.account.map(kind)
         answer = rollout.answering()
         answer.lines.append(AnswerLine(number, time, blocks, calls))
         answer.exported_id = answer.exported_id or exported_id
         if kind == "reasoning":
             answer.reasoning += "".join(block["thinking"] for block in blocks)
-        return
-    if is_output(item):
-        rollout.account.map(kind)
-        call_id, content, failed = read_output(item)
-        rollout.note_children(call_id, content)
-        facts = metadata(exported_id or rollout.line_id(number), time, failed=failed)
-        rollout.put(MessageRead(result(call_id, content, facts), number))
-        return
-    if kind == "message":
-        _message(rollout, at, item, blocks, exported_id)
         return
     words = words_of_agent(item) if kind == "agent_message" else None
     if words:

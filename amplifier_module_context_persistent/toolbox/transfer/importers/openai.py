@@ -17,9 +17,9 @@ from ....forms.canonical import plain_content
 from ....forms.openai_chat import usage as usage_of_openai
 from ....forms.openai_in_files import (
     KINDS,
+    as_function,
     is_of_answer,
     is_older_call,
-    is_output,
     is_sure,
     of_provider,
     read_chat_answer,
@@ -28,6 +28,7 @@ from ....forms.openai_in_files import (
     read_output,
 )
 from ....forms.openai_responses import kind_of
+from ....forms.responses_calls import OUTPUTS
 from .account import Account
 from .events import Event, KeptEntry, MessageRead, SessionStart
 from .fields import Message, assistant, items, mapping, metadata, named, result, text, thinking_block
@@ -150,7 +151,9 @@ def id_of(at: SourceObject, format_name: str) -> str:
 
 def _is_part(item: dict[str, Any]) -> bool:
     """Return whether an object is an item of an answer, not a whole message."""
-    return is_of_answer(item) and (kind_of(item) != "message" or "type" in item)
+    read_as = as_function(item)
+    kind = kind_of(read_as)
+    return is_of_answer(read_as, kind) and (kind != "message" or "type" in item)
 
 
 def _is_own_export(message: dict[str, Any]) -> bool:
@@ -166,7 +169,8 @@ def _answer_of_items(
     calls: list[Message] = []
     first = 0
     for number, item in run:
-        more, called = read_item(item)
+        read_as = as_function(item)
+        more, called = read_item(read_as, kind_of(read_as))
         if not called and not plain_content(more):
             account.skip(f"{kind_of(item)} without content")
             continue
@@ -183,9 +187,11 @@ def _answer_of_items(
 def _event(at: SourceObject, account: Account, model: str, open_function: str) -> Iterator[Event]:
     number, message = at
     kind, role = kind_of(message), text(message.get("role"))
-    if is_output(message):
+    read_as = as_function(message)
+    read_kind = kind_of(read_as)
+    if read_kind in OUTPUTS:
         account.map(kind)
-        call_id, content, failed = read_output(message)
+        call_id, content, failed = read_output(read_as, read_kind)
         given = metadata(f"openai-{number}", failed=failed)
         yield MessageRead(result(call_id, content, given), number)
     elif role in ROLES:
