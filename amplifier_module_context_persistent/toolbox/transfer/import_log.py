@@ -60,6 +60,7 @@ def import_log(
         ConfigError: the wanted id cannot be part of a path.
         OSError: the copy cannot be written.
     """
+    source.release_lines()
     with closing(LogReader(source.plain_path)) as reader:
         reader.follow()
         if not _is_log(reader):
@@ -247,6 +248,7 @@ def read_messages(
     def renamed(message_id: str) -> str:
         return f"{message_id}.{next(numbers)}"
 
+    source.release_lines()
     copier = MessageCopier(renamed, {}, _why_no_message)
     new_scanner = partial(CopyingScanner, copier=copier, aside=source.aside, most=most)
     with closing(LogReader(source.plain_path, new_scanner=new_scanner)) as reader:

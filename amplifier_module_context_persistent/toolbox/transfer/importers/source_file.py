@@ -344,8 +344,13 @@ class Source:
 
         The format is known by now, and its reader gets the lines from `lines`.
         """
-        self.sample = self.sample._replace(entries=())
+        self.sample = self.sample._replace(entries=(), document=None)
         self.passed_over = self.passed_over._replace(after="")  # lines are accounted for one by one
+
+    def release_lines(self) -> None:
+        """Free all lines that were read: the file is read in another way."""
+        self.release_sample()
+        self.lines = iter(())
 
     def read_list_as_lines(self) -> bool:
         """Use the objects in a document's list as the lines of this file. Return whether there are any objects."""

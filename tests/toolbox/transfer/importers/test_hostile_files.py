@@ -20,6 +20,7 @@ from tests.support.imports import history_and_view, imported, texts, write_jsonl
 from tests.support.sweeps import proof, some
 
 SAYS = {"type": "user", "uuid": "u", "message": {"role": "user", "content": "hi"}}
+BARE = {"role": "user", "content": "hi", "metadata": {"message_id": "m"}}
 CODEX = {"type": "response_item", "payload": {"type": "message", "role": "user", "content": "hi"}}
 PI = {"type": "message", "id": "p", "timestamp": "x", "message": {"role": "user", "content": "hi"}}
 
@@ -52,19 +53,37 @@ def test_a_line_that_memory_may_not_hold(tmp_path: Path) -> None:
         file.write(json.dumps(SAYS).encode() + b'\n{"type":"user","message":{"content":"')
         file.seek(200 << 20, os.SEEK_CUR)
         file.write(b'"}}\n' + json.dumps({**SAYS, "uuid": "v"}).encode() + b"\n")
+    told, peak_kb = import_alone(source)
+    assert told == "3 [2]"
+    assert peak_kb < 200_000
+
+
+@proof
+@pytest.mark.parametrize(("entry", "most_kb"), [(SAYS, 190_000), (BARE, 360_000)], ids=["Claude Code", "bare"])
+def test_the_only_line_of_a_file_is_in_memory_once(tmp_path: Path, entry: dict[str, Any], most_kb: int) -> None:
+    """The line by which the format is recognised is not held until the end."""
+    line = json.dumps(entry).replace('"hi"', f'"{"word " * 12_000_000}"')
+    source = tmp_path / "in.jsonl"
+    source.write_text(line + "\n")
+    told, peak_kb = import_alone(source)
+    assert told == "1 []"
+    assert peak_kb < most_kb
+
+
+def import_alone(source: Path) -> tuple[str, int]:
+    """Import a file in a process of its own. Return its report, and the most memory of the process in kB."""
     script = (
         "import sys\n"
         "from amplifier_module_context_persistent.toolbox.transfer.import_session import import_session\n"
         "report = import_session(sys.argv[1], path=sys.argv[2])\n"
         "print(report.messages, [loss.line for loss in report.not_carried])\n"
         "status = open('/proc/self/status').read() if sys.platform == 'linux' else 'VmHWM: 0 kB'\n"
-        "print(status.split('VmHWM:')[1].split()[0])\n"
+        "print(status.split('VmHWM:')[1].split()[0])\n"  # `ru_maxrss` begins with that of the process that started it
     )
-    command = [sys.executable, "-c", script, str(source), str(tmp_path / "log")]
+    command = [sys.executable, "-c", script, str(source), str(source.parent / "log")]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     told, peak = done.stdout.splitlines()
-    assert told == "3 [2]"
-    assert int(peak) < 200_000  # of this process alone; `ru_maxrss` begins with that of the process that started it
+    return told, int(peak)
 
 
 @proof(quick=5)
