@@ -3,6 +3,7 @@
 import errno
 import inspect
 import os
+import re
 
 import pytest
 
@@ -58,3 +59,13 @@ def test_the_floor_names_its_parts_and_pins() -> None:
 )
 def test_a_reason_is_one_line_and_says_what_to_do_on_a_full_disk(error: Exception, said: str) -> None:
     assert reason_of(error) == said
+
+
+@pytest.mark.parametrize("count", [5, 6, 7])
+def test_all_pins_of_a_view_that_does_not_fit_are_named_or_counted(count: int) -> None:
+    said = str(FloorError(100, 1_234, {}, [(f"pin{number}", 100 + number) for number in range(count)]))
+    named = len(re.findall(r"pin\d \(", said))
+    more = re.search(r", and (\d+) more$", said)
+    assert named + (int(more[1]) if more else 0) == count
+    assert not more or int(more[1]) > 0
+    assert f"Pinned: pin{count - 1} (" in said

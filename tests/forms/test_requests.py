@@ -251,6 +251,21 @@ def test_what_a_providers_server_answered_last_is_in_a_chat_too() -> None:
 TOOL = {"name": "look", "description": "Looks things up.", "parameters": {"type": "object", "properties": {}}}
 
 
+@pytest.mark.parametrize(
+    ("name", "own"),
+    [
+        ("openai", {"type": "function", "function": {"name": "look", "description": "Looks."}, "defer": True}),
+        ("bedrock", {"toolSpec": {"name": "look", "inputSchema": {"json": {}}, "strict": True}}),
+    ],
+)
+def test_a_tool_in_the_form_of_the_body_stays_as_it_is(name: str, own: Message) -> None:
+    """And so does one that the provider's server runs."""
+    web = {"type": "web_search_20250305", "name": "web_search"}
+    body = getattr(package, f"to_{name}")([user("go")], tools=[own, web])
+    tools = body["toolConfig"]["tools"] if name == "bedrock" else body["tools"]
+    assert tools == [own, web]
+
+
 def test_a_tool_keeps_its_description_in_every_form() -> None:
     """A tool without one has none there."""
     for name in ("anthropic", "openai", "openai_responses", "gemini", "bedrock"):

@@ -220,3 +220,10 @@ def test_what_a_view_put_in_is_told_once_at_its_places():
     seen = reader.read([head, said, note, head], Marks(1, {0: KEPT}), {"m": 0}.get, lambda _: [])
     assert texts == ["system text", "user text"]
     assert seen.inserted == [(0, "system", 0), (1, "user", 1), (1, "system", 0)]
+
+
+def test_requests_are_written_as_columns():
+    """Of as many values each; without a request there is none."""
+    rows = [{"number": 1, "place": 3}, {"number": 2, "place": 5}]
+    assert report_requests.Requests(rows=rows).to_json()["columns"] == {"number": [1, 2], "place": [3, 5]}
+    assert report_requests.Requests(rows=[]).to_json()["columns"] == {}

@@ -91,6 +91,7 @@ async def test_an_exported_session(tmp_path: Path) -> None:
     assert texts(history) == SHORT
     assert [one["metadata"].get("is_error") for one in history if one["role"] == "tool"] == [None, None, True, True]
     assert [one["tool_call_id"] for one in history if one["role"] == "tool"] == ["c1", "c2", "c3", "c4"]
+    assert [one["id"] for one in history[1]["tool_calls"]] == ["c1", "c2", "c3", "c4"]
     usage = {"input_tokens": 900, "output_tokens": 40, "cost_usd": 0.25, "requests": 2}
     assert history[-1]["metadata"]["usage"] == usage
     assert (history[-1]["metadata"]["model"], history[-1]["metadata"]["timestamp"][:4]) == ("claude-sonnet-4-5", "2025")
