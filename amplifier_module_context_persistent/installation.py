@@ -119,7 +119,12 @@ def _declared() -> list[str]:
 
     with open(os.path.join(_ROOT, "pyproject.toml"), "rb") as file:
         needed = tomllib.load(file)["project"]["dependencies"]
-    return [found[0] for one in needed if ";" not in one and (found := _NAME.match(one))]
+    packages = list[str]()
+    for requirement in needed:
+        name = _NAME.match(requirement)
+        if name and ";" not in requirement:
+            packages.append(name[0])
+    return packages
 
 
 def _is_missing(package: str) -> bool:

@@ -55,7 +55,11 @@ class WorkingView(Generic[T]):
         kept_plan: KeptPlan | None = None,
         **options: Any,
     ) -> None:
-        self._read, self._write, self._make, self._key, self._name = read, write, make, key, name
+        self._read = read
+        self._write = write
+        self._make = make
+        self._key = key
+        self._name = name
         self.kept_plan = kept_plan
         self._manager = InMemoryContextManager(**{"recall": False, **options})
         self._taken: list[T] = []

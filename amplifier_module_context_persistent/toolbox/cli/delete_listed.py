@@ -180,8 +180,9 @@ def _delete_all(todo: Sequence[Deletion], *, host_files: bool, older: float | No
 
 def _wait_for_marks(todo: Sequence[Deletion]) -> None:
     """Wait until open sessions have said that they are open to databases that have just been started, and print it."""
-    locations = [path for deletion in todo if stored_name(path := str(deletion.seen.session.path)) is not None]
-    for storage in sorted({split_location(location)[0] for location in locations}):
+    paths = [str(deletion.seen.session.path) for deletion in todo]
+    storages = {split_location(path)[0] for path in paths if stored_name(path) is not None}
+    for storage in sorted(storages):
         from ...log.postgres.list_logs import wait_for_marks  # its driver is an extra
 
         with suppress(LogError, ValueError):  # the deletion says what is wrong

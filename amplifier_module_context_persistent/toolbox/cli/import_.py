@@ -129,10 +129,10 @@ def import_(
     if agent is not None or len(places) > 1 or os.path.isdir(path):
         if session_id is not None or output is not None:
             raise click.UsageError("--session and -o are for one file")
-        if agent is not None and not os.path.isdir(path):
-            raise UnusableError(f"{one_line(path)} is not there, where {agent} keeps sessions; name their directory")
-        if agent is not None and options["source_format"] == "auto":
-            options["source_format"] = FORMATS_OF.get(agent, agent)
+        if agent is not None:
+            _check_is_there(path, agent)
+            if options["source_format"] == "auto":
+                options["source_format"] = FORMATS_OF.get(agent, agent)
         named = path if len(places) == 1 else counted(len(places), "source")
         context.exit(_show_files(named, _all(places, wanted, options), dry_run=dry_run, as_json=as_json))
     shown = "standard input" if path == STANDARD_INPUT else path
@@ -146,11 +146,21 @@ def import_(
             files=watched,
             **options,
         )
+    context.exit(_show_import(report, dry_run=dry_run, as_json=as_json))
+
+
+def _show_import(report: Import, *, dry_run: bool, as_json: bool) -> int:
+    """Print the report of one imported file, and return the exit code."""
     if as_json:
         click.echo(json.dumps({**report.to_json(), "dry_run": dry_run}))
     else:
         show_report(report, dry_run=dry_run)
-    context.exit(FINDINGS if report.not_carried else DONE)
+    return FINDINGS if report.not_carried else DONE
+
+
+def _check_is_there(place: str, agent: str) -> None:
+    if not os.path.isdir(place):
+        raise UnusableError(f"{one_line(place)} is not there, where {agent} keeps sessions; name their directory")
 
 
 def _show_files(path: str, files: list[ImportedFile], *, dry_run: bool, as_json: bool) -> int:

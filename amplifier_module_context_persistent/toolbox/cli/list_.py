@@ -131,9 +131,7 @@ def list_sessions(
     look.finish()
     say_left_sealed(wanted.places)
     if not rows.count:
-        was_found = look.found > 0 or replace(wanted, places=()) != ALL_SESSIONS
-        has_scope = everywhere or bool(wanted.places)
-        output.print(_nothing(found=was_found, has_scope=has_scope), soft_wrap=True)
+        output.print(_nothing(wanted, found=look.found, everywhere=everywhere), soft_wrap=True)
     if sessions and wanted == ALL_SESSIONS and not everywhere and storage() is None:
         _say_without_remote(sessions)
 
@@ -263,7 +261,9 @@ class _SessionPicker:
         wanted: SessionFilter,
         matches: MessageFilter | None,
     ) -> None:
-        self._pages, self._wanted, self._matches = pages, wanted, matches
+        self._pages = pages
+        self._wanted = wanted
+        self._matches = matches
         self._held: frozenset[Identity | str] = frozenset()
         self._glances = Glances()
         self.found = 0
@@ -407,11 +407,12 @@ def _say_without_remote(sessions: Sequence[SessionFile]) -> None:
         click.echo(f"not listed: {one_line(left)}", err=True)
 
 
-def _nothing(*, found: bool, has_scope: bool) -> str:
-    """Return a message for an empty list; `has_scope` tells that the list covers more than this project."""
-    if found:
+def _nothing(wanted: SessionFilter, *, found: int, everywhere: bool) -> str:
+    """Return a message for an empty list. `found` is the number of sessions before `wanted` was applied."""
+    has_condition = replace(wanted, places=()) != ALL_SESSIONS
+    if found or has_condition:
         return "no session matches"
-    if has_scope:
+    if everywhere or wanted.places:
         return "no sessions"
     return f"no sessions in this project; {one_line(other_projects_hint(storage=storage()))}"
 

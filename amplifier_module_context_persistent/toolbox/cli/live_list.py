@@ -55,8 +55,11 @@ class LiveList(Generic[T]):
     """
 
     def __init__(self, find: Callable[[str, int], tuple[Sequence[T], int]], line_of: Callable[[T, int], str]) -> None:
-        self._find, self._line_of = find, line_of
-        self._words, self._at, self._first = "", 0, 0
+        self._find = find
+        self._line_of = line_of
+        self._words = ""
+        self._at = 0
+        self._first = 0
         self._found: Sequence[T] = ()
 
     def press(self, key: str, rows: int) -> None:

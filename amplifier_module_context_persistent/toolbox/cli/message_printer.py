@@ -64,7 +64,10 @@ class MessagePrinter:
         may_grow: bool = False,
         with_calls: bool = False,
     ) -> None:
-        self._full, self._as_json, self._may_grow, self._with_calls = full, as_json, may_grow, with_calls
+        self._full = full
+        self._as_json = as_json
+        self._may_grow = may_grow
+        self._with_calls = with_calls
         self._counter = open_counter("estimate")
         self._console = screen or console()
         self._printed = False

@@ -50,7 +50,8 @@ def _count(exact: Pattern, any_case: Pattern, sessions: Sequence[SessionFile]) -
     """Return the number of messages, and whether all logs were searched."""
     files = [session for session in sessions if stored_name(str(session.path)) is None]
     ruled_out = _ruled_out(files, any_case)
-    count, read_bytes, is_whole = 0, 0, len(files) == len(sessions)
+    is_whole = len(files) == len(sessions)
+    count = read_bytes = 0
     for session in files:
         path = str(session.path)
         if path in ruled_out:

@@ -94,7 +94,7 @@ class SessionChoices:
         """
         wanted = key_of(words).split()
         while True:
-            matching = [overview for text, overview in self._seen if all(word in text for word in wanted)]
+            matching = [overview for text, overview in self._seen if _has_all(text, wanted)]
             if len(matching) >= most or not self._look_further():
                 break
         count = len(matching) if wanted else self._count
@@ -129,3 +129,7 @@ class SessionChoices:
                 self._seen.append((key_of(text), overview))
         self._seen.sort(key=lambda pair: -pair[1].last_s)
         return bool(sessions)
+
+
+def _has_all(text: str, words: Sequence[str]) -> bool:
+    return all(word in text for word in words)

@@ -53,7 +53,9 @@ class WatchedFiles(ReadFiles):
     """The real file system, with a progress bar that every read advances."""
 
     def __init__(self, bar: Progress, task: TaskID) -> None:
-        self.bar, self._task, self._late_s = bar, task, monotonic() + LATE_S
+        self.bar = bar
+        self._task = task
+        self._late_s = monotonic() + LATE_S
         self.then = ""
         """The name of the stage after reading, whose progress is not known; "" if there is none."""
 
@@ -104,7 +106,10 @@ class ToldFiles(ReadFiles):
     """The real file system, with lines of progress in megabytes read."""
 
     def __init__(self, title: str, size: int) -> None:
-        self._lines, self._title, self._size, self._read = ProgressLines(), f"{title}, MB", size, 0
+        self._lines = ProgressLines()
+        self._title = f"{title}, MB"
+        self._size = size
+        self._read = 0
 
     def read(self, fd: int, size: int, offset: int) -> bytes:
         """Read up to `size` bytes at `offset`."""

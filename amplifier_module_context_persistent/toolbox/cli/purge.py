@@ -130,18 +130,18 @@ def purge(
     _check_is_one(chosen, torn=torn, all_=everywhere)
     if session is not None and last:
         raise click.UsageError(NAME_ONE)
+    removes_texts = secrets or redact is not None
     if is_named:
         check_no_filter(wanted, everywhere=everywhere)
     elif before is not None:
         raise click.UsageError(f"--before is about one session: {NAME_ONE}")
     else:
-        takes_all = (everywhere or bool(wanted.places)) and (secrets or redact is not None)
-        check_says_which(wanted, everywhere=everywhere, everything=takes_all, besides="SESSION, --last, ")
+        _check_says_which(wanted, everywhere=everywhere, removes_texts=removes_texts)
     given = redact or ""
     if redact is not None:
         redact = in_either_form(redact)
     replaced_texts = set[str]()
-    replace = _replacement(redact, own, replaced_texts) if secrets or redact is not None else None
+    replace = _replacement(redact, own, replaced_texts) if removes_texts else None
     what = Purge(before=before, cleared=cleared, everything=everything, redact=replace, torn=torn)
     rule = partial(rule_of, secrets=secrets, expression=redact or "", taken=replaced_texts)
     report = PurgeReport(dry_run=dry_run, as_json=as_json)
@@ -256,7 +256,9 @@ def _say_copies(planned: Sequence[SessionPurge], what: Purge, report: PurgeRepor
     copies = CopiesBeside(without=[session.path for session in planned])
     is_left = False
     for session in planned:
-        for other in [] if session.error else copies.of(session.path):
+        if session.error:
+            continue
+        for other in copies.of(session.path):
             if _holds_nothing(other, what):
                 continue
             is_left = is_left or are_beside(other, session.path)

@@ -145,7 +145,9 @@ class _Output:
     """
 
     def __init__(self, transcript: Transcript, *, full: bool, as_json: bool) -> None:
-        self._transcript, self._as_json, self._console = transcript, as_json, console()
+        self._transcript = transcript
+        self._as_json = as_json
+        self._console = console()
         self._stage = RequestPanel(columns_of(self._console), self._console.encoding)
         self._printer = MessagePrinter(full=full, as_json=False, screen=self._console)
         self._begun = {turn.start: turn.number for turn in transcript.turns()}

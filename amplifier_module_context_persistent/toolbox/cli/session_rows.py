@@ -66,8 +66,11 @@ class SessionRows:
         order: str = "age",
         with_projects: str = "",
     ) -> None:
-        self._output, self._shortest = output, shortest
-        self._in_full, self._with_date, self._with_projects = in_full, with_date, with_projects
+        self._output = output
+        self._shortest = shortest
+        self._in_full = in_full
+        self._with_date = with_date
+        self._with_projects = with_projects
         self._project: str | None = None
         self.count = 0
         """The number of printed sessions."""

@@ -100,10 +100,7 @@ def sync(
         erasing += plan.take_erasing()
     has_sessions = bool(plan.steps or plan.in_step or erasing)
     if not everywhere and not has_sessions:
-        why = _why_none(here, there, wanted)
-        if not any(erasures.new or erasures.lifted for erasures in travelling):
-            raise UnusableError(why)
-        click.echo(why, err=True)
+        _say_none(_why_none(here, there, wanted), travelling)
     if not as_json:
         _show(erasing, plan, there)
     if not dry_run:
@@ -121,6 +118,13 @@ def sync(
             for side in (here, there):
                 side.remove_stale_marks()
     context.exit(_told(erasing, plan, there, dry_run=dry_run, as_json=as_json))
+
+
+def _say_none(why: str, travelling: Sequence[TravellingErasures]) -> None:
+    """Say that no session is to be synced; raise this as an error if no erasure is to be passed on either."""
+    if not any(erasures.new or erasures.lifted for erasures in travelling):
+        raise UnusableError(why)
+    click.echo(why, err=True)
 
 
 def _forget(place: str, *, dry_run: bool) -> None:

@@ -103,7 +103,11 @@ def table(
 
 def without_empty(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> tuple[list[str], list[list[str]]]:
     """Return the heads and the rows without the columns whose cells are all empty."""
-    filled = [column for column in range(len(heads)) if any(row[column] for row in rows)]
+
+    def is_filled(column: int) -> bool:
+        return any(row[column] for row in rows)
+
+    filled = [column for column in range(len(heads)) if is_filled(column)]
     filled_heads = [heads[column] for column in filled]
     filled_rows = [[row[column] for column in filled] for row in rows]
     return filled_heads, filled_rows
@@ -290,7 +294,8 @@ def estimate_note(bill: Bill) -> str:
 
 def _bill(name: str, bill: Bill, said: Callable[[int], str]) -> tuple[str, ...]:
     """Return the cells of a bill; `said` writes a number of tokens."""
-    read, cached, written = "?", "", ""
+    read = "?"
+    cached = written = ""
     if bill.has_input:
         read = said(bill.input_tokens)
         cached = percent(bill.cached_tokens, bill.input_tokens)

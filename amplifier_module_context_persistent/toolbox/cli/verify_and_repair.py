@@ -67,7 +67,9 @@ def verify(
     only reads, and shows no text of messages. Exits with 0 if all logs are sound, 1 if one is damaged, 2 if one cannot
     be read.
     """
-    output, code, logs = console(), DONE, []
+    output = console()
+    code = DONE
+    logs = []
     named = _named(sessions, last=last, everywhere=everywhere, wanted=wanted)
     for name in named:
         path = name_for_errors(name)

@@ -88,7 +88,10 @@ class ScriptedTool:
     """A tool with one fixed answer, which can also never answer."""
 
     def __init__(self, name: str, answer: str, *, endless: bool = False) -> None:
-        self.name, self.description, self._answer, self._endless = name, f"Scripted: {name}", answer, endless
+        self.name = name
+        self.description = f"Scripted: {name}"
+        self._answer = answer
+        self._endless = endless
         self.input_schema: dict[str, Any] = {"type": "object", "properties": {}}
 
     async def execute(self, _: dict[str, Any]) -> Any:

@@ -40,14 +40,18 @@ class Excerpts:
     def _answer(self, request: Any) -> str:
         messages = [message.model_dump(exclude_unset=True) for message in request.messages]
         lines: list[str] = []
-        room = _CHARS_A_TOKEN * (request.max_output_tokens or 0)
-        for message in messages[:-1] or messages:  # the oldest first, because a summary replaces the oldest
+        most_tokens = request.max_output_tokens or 0
+        room = _CHARS_A_TOKEN * most_tokens
+        is_single_text = len(messages) == 1
+        quotable = messages if is_single_text else messages[:-1]  # the last message is the instruction
+        for message in quotable:  # the oldest first, because a summary replaces the oldest
             line = _first_line(message)
-            if line and (message["role"] == "assistant" or len(messages) == 1):
-                room -= len(line) + 1
-                if room < 0:
-                    break
-                lines.append(line)
+            if not line or not (message["role"] == "assistant" or is_single_text):
+                continue
+            room -= len(line) + 1
+            if room < 0:
+                break
+            lines.append(line)
         answer = "\n".join(lines) or "nothing was said"
         self._asked.append(SummaryExchange(messages, answer))
         return answer
