@@ -462,8 +462,10 @@ def _write_result(message: Message, *, exact: bool) -> Message:
     is_own_form = is_own(message)
     blocks = _blocks_without_thinking(result_blocks(message), message, exact=exact)
     content: Any = blocks
-    keeps_list = (is_own_form or (exact and not form_of(message))) and isinstance(message.get("content"), list)
-    if not keeps_list and all(block.keys() == PLAIN_TEXT for block in blocks):
+    is_stored_list = isinstance(message.get("content"), list)
+    keeps_shape = is_own_form or (exact and not form_of(message))
+    may_be_text = not (is_stored_list and keeps_shape)
+    if may_be_text and all(block.keys() == PLAIN_TEXT for block in blocks):
         content = "\n".join(block["text"] for block in blocks)
     written: Message = {"type": "tool_result", "tool_use_id": message.get("tool_call_id"), "content": content}
     if metadata_of(message).get("is_error") is True:

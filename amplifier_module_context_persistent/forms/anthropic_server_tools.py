@@ -35,7 +35,8 @@ def with_whole_pairs(messages: list[Message], *, goes_on: bool) -> list[Message]
     merged = _merged(messages)
     programs = _programs(merged)
     last = merged.pop() if goes_on and merged else None
-    paired = [shown for message in merged if (shown := _paired(message, programs)) is not None]
+    shown_messages = [_paired(message, programs) for message in merged]
+    paired = [shown for shown in shown_messages if shown is not None]
     if last is not None:
         paired.append(last)
     return paired

@@ -123,7 +123,8 @@ def _medium_part(original: Mapping[str, Any], *, is_own_form: bool) -> Message |
     source = source_of(original)
     if source is None:
         return None
-    if source.kind == "image" and (source.data or is_fetchable(source.url) or (is_own_form and source.url)):
+    may_write_url = bool(source.url) if is_own_form else is_fetchable(source.url)
+    if source.kind == "image" and (source.data or may_write_url):
         image: Message = {"url": source.address}
         if isinstance(original.get("detail"), str):
             image["detail"] = original["detail"]

@@ -141,7 +141,8 @@ def _camel(key: str) -> str:
 def parts_in(content: Any) -> list[Mapping[str, Any]]:
     """Return the parts of a content, with the names of keys in camel case."""
     parts = list[Mapping[str, Any]]()
-    for given in content if isinstance(content, list) else [content]:
+    given_parts = content if isinstance(content, list) else [content]
+    for given in given_parts:
         part = text_block(given) if isinstance(given, str) else given
         if part.get("type") == "text":  # as other forms have it; a part of Google has no type
             part = without(part, "type")

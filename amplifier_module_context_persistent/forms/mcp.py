@@ -139,7 +139,8 @@ def write(messages: Iterable[Message], *, exact: bool = False) -> list[Message]:
 def _write_one(message: Message) -> Message:
     is_own_form = form_of(message) == NAME
     blocks = list(result_blocks(message))
-    content = [written for block in blocks if (written := write_block(block, is_own_form=is_own_form)) is not None]
+    written_blocks = [write_block(block, is_own_form=is_own_form) for block in blocks]
+    content = [written for written in written_blocks if written is not None]
     result: Message = {"role": "tool", "tool_call_id": message.get("tool_call_id"), "content": content}
     structured = [block for block in blocks if is_own_form and block.get("structured") is True]
     if structured:

@@ -30,8 +30,11 @@ def read_items(items: Sequence[Item]) -> list[Message]:
     messages: list[Message] = []
     for of_answer, found in groupby(items, openai_responses.is_of_answer):
         run = list(found)
-        for group in [run] if of_answer else [[item] for item in run]:
-            messages += _read(group)
+        if of_answer:
+            messages += _read(run)
+            continue
+        for item in run:
+            messages += _read([item])
     return messages
 
 

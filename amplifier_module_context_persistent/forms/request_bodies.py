@@ -317,7 +317,8 @@ def _marks_in(value: Any) -> int:
         return sum(map(_marks_in, value))
     if not isinstance(value, dict):
         return 0
-    return ("cache_control" in value) + _marks_in(value.get("content"))
+    own = 1 if "cache_control" in value else 0
+    return own + _marks_in(value.get("content"))
 
 
 def _mark_last(blocks: list[Message]) -> bool:

@@ -165,8 +165,10 @@ def _cut_again(words: str, lengths: Mapping[str, Any]) -> dict[str, list[str]]:
     parts: dict[str, list[str]] = {}
     position = 0
     for key, sizes in lengths.items():
-        parts[str(key)] = []
-        for size in sizes if isinstance(sizes, list) else []:
-            parts[str(key)].append(words[position : position + size])
+        parts_of_key = parts[str(key)] = list[str]()
+        if not isinstance(sizes, list):
+            continue
+        for size in sizes:
+            parts_of_key.append(words[position : position + size])
             position += size + len("\n\n")
     return parts

@@ -26,7 +26,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import groupby
+from itertools import chain, groupby
 from typing import Any, NamedTuple
 
 from ..messages.message import Message
@@ -262,7 +262,8 @@ def read_ui_message(message: Mapping[str, Any]) -> UiMessage:
                 steps.append([])
             steps[-1].append(part)
     if role != "assistant":
-        said = [block for step in steps for block in map(_block, step) if block is not None]
+        blocks = map(_block, chain.from_iterable(steps))
+        said = [block for block in blocks if block is not None]
         return UiMessage([{"role": role, "content": plain_content(said)}] if said else [], others)
     messages: list[Message] = []
     for step in filter(None, steps):

@@ -170,8 +170,10 @@ def blocks_without_calls(message: Message) -> list[dict[str, Any]]:
     content = message.get("content")
     if isinstance(content, str):
         return [{"type": "text", "text": content}] if content else []
+    if not isinstance(content, list):
+        return []
     found = list[dict[str, Any]]()
-    for block in content if isinstance(content, list) else ():
+    for block in content:
         if isinstance(block, str):
             found.append({"type": "text", "text": block})
         elif isinstance(block, dict) and not is_block(block, CALL_BLOCKS):

@@ -86,7 +86,9 @@ class _Reader:
     """Reads times. Each rule gets the number of its first token, and returns the time that it read, or None."""
 
     def __init__(self, text: str, tokens: Sequence[Token], now: datetime) -> None:
-        self._text, self._tokens, self._now = text, tokens, now
+        self._text = text
+        self._tokens = tokens
+        self._now = now
         self._today = now.replace(hour=0, minute=0, second=0, microsecond=0)
         self._breaks: list[int] = []
         """The numbers of the tokens before which a time ends, because other characters are between the tokens."""
@@ -446,7 +448,9 @@ class _Reader:
         year, behind = self._optional_year(begin + 1)
         if year is None and edge is None and not is_told:
             return None
-        year = year or self._now.year - (month > self._now.month)
+        if not year:
+            has_begun = month <= self._now.month
+            year = self._now.year if has_begun else self._now.year - 1
         return (*_third(self._whole_month(month, year), edge), behind)
 
     def _year(self, at: int, *, is_told: bool) -> Read | None:

@@ -74,7 +74,9 @@ class RecallQuery:
         written = instant_of(timestamp_of(message))
         if written is None:
             return False
-        return (self.since is None or self.since <= written) and (self.until is None or written <= self.until)
+        if self.since is not None and written < self.since:
+            return False
+        return self.until is None or written <= self.until
 
 
 @dataclass(frozen=True, slots=True)

@@ -425,11 +425,12 @@ def _closings_by_call(live: Sequence[Message], alignment: Alignment) -> dict[str
     Any of the message's results may be the last one in this log.
     """
     closings = dict(alignment.closings)
-    for position in {position for position, _ in alignment.results}:
+    positions = {position for position, _ in alignment.results}
+    for position in positions:
         beside = given_calls(live[position])
-        closing = next((alignment.closings[call_id] for call_id in beside if call_id in alignment.closings), None)
-        if closing is not None:
-            closings |= dict.fromkeys(beside, closing)
+        closed = [call_id for call_id in beside if call_id in alignment.closings]
+        if closed:
+            closings |= dict.fromkeys(beside, alignment.closings[closed[0]])
     return closings
 
 

@@ -164,7 +164,8 @@ class RecallSearch:
     @property
     def enough(self) -> int:
         """The number of hits that fill the page and show that there are more."""
-        return self._wanted.offset + (self._wanted.limit or HITS) + 1
+        on_page = self._wanted.limit or HITS
+        return self._wanted.offset + on_page + 1
 
     def hits(self) -> list[Hit]:
         """Return the hits, exact ones first.

@@ -273,8 +273,12 @@ def _newest_first(logs: Iterable[tuple[Path, str, str]]) -> list[SessionFile]:
 def _session_of_alias(name: str) -> SessionFile | None:
     """Return the session of which a symbolic link with this name is another path, or None if there is no such link."""
     aliases = [alias.path for alias in sessions_of_id(name)]
-    sessions = session_files() if aliases else []
-    return next((one for one in sessions if any(are_one_log(one.path, alias) for alias in aliases)), None)
+    if not aliases:
+        return None
+    for session in session_files():
+        if any(are_one_log(session.path, alias) for alias in aliases):
+            return session
+    return None
 
 
 def find_session(name: str, working_dir: str | Path = ".", *, storage: str | None = None) -> Path | str:

@@ -147,7 +147,9 @@ class IndexFill:
             elif fill_log(log, options.fills, in_memory=in_memory, tell=tell, may_go_on=options.may_go_on):
                 self._lost[log.path] += 1
                 (options.fills or {}).pop(log.path, None)
-                log.stored, log.memory_segments, log.is_partial = None, [], False
+                log.stored = None
+                log.memory_segments = []
+                log.is_partial = False
                 self._patience_s = max(self._patience_s, 2 * (time.monotonic() - begun_at))
                 self._leave(log)
                 self._left.append(log)

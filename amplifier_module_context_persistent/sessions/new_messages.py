@@ -127,7 +127,9 @@ class SessionFollower:
         positions = [at for at, ordinal in enumerate(index.live) if hashes[ordinal] not in returned_before]
         is_purge = index.control_counts["purge"] > self._purges
         change = SessionChange("purged" if is_purge else "replaced", len(index.live))
-        self._seen, self._offset, self._begun = 0, self._log.scanner.offset, {}
+        self._seen = 0
+        self._offset = self._log.scanner.offset
+        self._begun = {}
         self._mark(index)
         return self._merged(positions, [(0, change)])
 

@@ -256,7 +256,8 @@ def held_logs(sessions: Sequence[SessionFile]) -> frozenset[Identity | str]:
     files = held_for_writing({session.path.name for session in sessions if isinstance(session.path, Path)})
     held: set[Identity | str] = {*(files or ())}
     locations = [session.path for session in sessions if isinstance(session.path, str)]
-    for storage in {split_location(location)[0] for location in locations}:
+    storages = {split_location(location)[0] for location in locations}
+    for storage in storages:
         from ..log.postgres.list_logs import open_marks_in  # its driver is an extra
         from ..log.postgres.open_marks import mark_key
 

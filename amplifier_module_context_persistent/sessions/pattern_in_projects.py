@@ -143,7 +143,9 @@ class ProjectSearch:
         if self._is_damaged:
             with suppress(CatalogueError):  # if another process uses it, the next search tries again
                 self._catalogue.remove(wait_s=0)
-            self._covered, self._gone, self._stale = {}, set(), dict.fromkeys(self._stale, 0)
+            self._covered = {}
+            self._gone = set()
+            self._stale = dict.fromkeys(self._stale, 0)
         if sum(map(_size_of, self._paths.values())) < LEAST_BYTES:
             return
         left_bytes = RUN_BYTES

@@ -193,11 +193,7 @@ def _take(book: ReceiptLog, kind: str, record: Message) -> None:
         book.heads[text_hash(text)] = text  # by its computed hash, not by the hash in the record
     elif kind == "sent":
         book.sent[name_of(record.get("view"))] = PackedRecord.of(record)
-        additions = record.get("added")
-        for addition in additions if isinstance(additions, list) else []:
-            message = addition.get("message") if isinstance(addition, dict) else None
-            if isinstance(message, dict):
-                book.added[name_of(addition.get("hash"))] = PackedRecord.of(message)
+        _take_additions(book, record.get("added"))
     elif kind == "usage" and book.requests:
         last = book.requests[-1].receipt
         if (record.get("provider"), record.get("counted_tokens")) == (last.provider, last.tokens):
@@ -209,6 +205,16 @@ def _take(book: ReceiptLog, kind: str, record: Message) -> None:
             book.malformed += 1
             return
         book.requests.append(PlacedReceipt(receipt, book.index.live, len(book.index), len(book.replaced)))
+
+
+def _take_additions(book: ReceiptLog, additions: object) -> None:
+    """Note the messages that a host added to a view, by their hashes. Malformed entries are skipped."""
+    if not isinstance(additions, list):
+        return
+    for addition in additions:
+        message = addition.get("message") if isinstance(addition, dict) else None
+        if isinstance(message, dict):
+            book.added[name_of(addition.get("hash"))] = PackedRecord.of(message)
 
 
 def config_of(receipt: Receipt) -> Config:

@@ -112,14 +112,21 @@ def _compaction_in(usage: Mapping[str, Any], provider: str, model: str) -> Repor
                 passes.append(read)
     if not passes:
         return None
+    uncached = cached = written = written_1h = output = 0
+    for usage_of_pass in passes:
+        uncached += usage_of_pass.uncached
+        cached += usage_of_pass.cached
+        written += usage_of_pass.written
+        written_1h += usage_of_pass.written_1h
+        output += usage_of_pass.output or 0
     return ReportedUsage(
-        uncached=sum(usage_of_pass.uncached for usage_of_pass in passes),
-        cached=sum(usage_of_pass.cached for usage_of_pass in passes),
-        written=sum(usage_of_pass.written for usage_of_pass in passes),
-        output=sum(usage_of_pass.output or 0 for usage_of_pass in passes),
+        uncached=uncached,
+        cached=cached,
+        written=written,
+        output=output,
         provider=provider,
         model=model,
-        written_1h=sum(usage_of_pass.written_1h for usage_of_pass in passes),
+        written_1h=written_1h,
     )
 
 

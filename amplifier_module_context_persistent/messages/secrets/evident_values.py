@@ -72,7 +72,9 @@ def is_evident(text: str, name: str) -> bool:
     map.
     """
     if name.lower().endswith("key"):
-        return is_made(text) and (len(name) > len("key") or len(text) >= _LEAST_OF_PLAIN_KEY)
+        is_plain_key = len(name) == len("key")
+        is_long_enough = not is_plain_key or len(text) >= _LEAST_OF_PLAIN_KEY
+        return is_long_enough and is_made(text)
     return is_made(text) or is_noise(text) or _is_evident_password(text)
 
 

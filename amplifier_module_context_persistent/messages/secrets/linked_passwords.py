@@ -95,7 +95,9 @@ def may_be_password(value: str) -> bool:
     """Return whether a word of a sentence looks like a password, chosen by a person or made by a machine."""
     if is_count(value):
         return False
-    return is_chosen_word(value) or ((is_chosen(value) or is_varied(value)) and not names_technique(value))
+    if is_chosen_word(value):
+        return True
+    return (is_chosen(value) or is_varied(value)) and not names_technique(value)
 
 
 def linked_key(text: str, first: int, end: int) -> Secret | None:

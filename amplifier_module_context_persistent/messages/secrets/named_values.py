@@ -165,7 +165,9 @@ class _Value:
 
 def find_named(searched: SearchedText) -> list[Secret]:
     """Find secrets that are beside their names."""
-    text, folded, found = searched.text, searched.folded, list[Secret]()
+    text = searched.text
+    folded = searched.folded
+    found = list[Secret]()
     searched.names = []
     done = at = table_end = 0
     for begin in _begin(folded):

@@ -38,7 +38,9 @@ class SearchedText:
     def with_hidden(self, found: Collection[Secret]) -> SearchedText:
         """Return the text with secrets hidden; its words are not computed again."""
         rest = SearchedText(hidden(self.text, found))
-        rest.words, rest.beginnings, rest.names = self.words, self.beginnings, self.names
+        rest.words = self.words
+        rest.beginnings = self.beginnings
+        rest.names = self.names
         if "_listed_words" in self.__dict__:
             rest._listed_words = self._listed_words
         return rest
