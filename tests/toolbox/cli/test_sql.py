@@ -20,7 +20,7 @@ from tests.support.places import DOCS
 from tests.support.sessions_of_a_home import COMMAND, TERMINAL, log_of
 from tests.support.sweeps import proof
 
-DOCUMENT = (DOCS / "catalogue.md").read_text("utf-8")
+DOCUMENT = (DOCS / "catalogue.md").read_text("utf-8") + (DOCS / "sql_queries.md").read_text("utf-8")
 QUERIES = re.findall(r"```sql\n(.*?)```", DOCUMENT, re.DOTALL)
 WITHOUT_END = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c)"
 

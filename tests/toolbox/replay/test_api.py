@@ -182,11 +182,11 @@ def test_ids_that_are_no_names_do_no_harm(tmp_path: Path, message_id: Any) -> No
 
 @proof
 def test_the_examples_of_the_documentation_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every Python example of `docs/replay.md` runs on a session, one after the other."""
+    """Every Python example of `docs/replay_from_python.md` runs on a session, one after the other."""
     monkeypatch.chdir(tmp_path)
     asyncio.run(record(tmp_path / "session.jsonl", MESSAGES))
-    text = (ROOT / "docs" / "replay.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "replay_from_python.md").read_text(encoding="utf-8")
     examples = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
     assert len(examples) >= 4
     for example in examples:
-        exec(compile(example, "docs/replay.md", "exec"), {})
+        exec(compile(example, "docs/replay_from_python.md", "exec"), {})
