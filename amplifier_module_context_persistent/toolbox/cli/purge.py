@@ -154,6 +154,12 @@ def purge(
     context.exit(_purge(planned, sessions, what, rule, report, yes=yes))
 
 
+def _check_says_which(wanted: SessionFilter, *, everywhere: bool, removes_texts: bool) -> None:
+    """Refuse a purge without a filter, unless it removes texts (or secrets) from all sessions or all in a place."""
+    takes_all = removes_texts and (everywhere or bool(wanted.places))
+    check_says_which(wanted, everywhere=everywhere, everything=takes_all, besides="SESSION, --last, ")
+
+
 def _tell_other_capitals(given: str, sessions: Sequence[SessionFile], report: PurgeReport) -> None:
     """Say how many messages hold a text in other capitals alone. `given` is the expression, or ""."""
     if given:

@@ -5,8 +5,8 @@
     with open_transcript("session.jsonl") as transcript:
         played = replay(transcript, "truncate:target_usage=0.4", budget_tokens=40_000)
 
-The log is read and never written. `docs/replay_from_python.md` has examples. A transcript may be a log of this package or
-a file of plain messages, with one JSON object on each line.
+The log is read and never written. `docs/replay_from_python.md` has examples. A transcript may be a log of this package
+or a file of plain messages, with one JSON object on each line.
 """
 
 from __future__ import annotations
