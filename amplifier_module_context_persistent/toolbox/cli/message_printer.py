@@ -89,8 +89,7 @@ class MessagePrinter:
         for part in parts:
             self._part(placed.message, part, unanswered)
         if not any(part.kind == "call" or part.text.strip() for part in parts):
-            what = "result" if result_id_of(placed.message) is not None else "message"
-            self._print(Text(f"(empty {what})", "dim"))
+            self._print(Text(_why_empty(placed.message), "dim"))
 
     def _as_plain(self, placed: LiveMessage) -> dict[str, Any]:
         plain = {**self.place, "number": placed.number, "tools": placed.tools, "message": placed.message}
@@ -174,6 +173,14 @@ class MessagePrinter:
             self._console.print(text)
         else:
             click.echo(text.plain)
+
+
+def _why_empty(message: Message) -> str:
+    """Return words for a message without content: that its request failed, or that it is empty."""
+    error = metadata_of(message).get("error")
+    if isinstance(error, str) and error.strip():
+        return f"(no answer: {one_line(' '.join(error.split()))[:_LINE_CHARS]})"
+    return "(empty result)" if result_id_of(message) is not None else "(empty message)"
 
 
 def head_of(

@@ -204,6 +204,8 @@ def test_blank_text_takes_no_room() -> None:
     )
     assert shown(said(""), PLAIN) == "[1] assistant\n(empty message)\n"
     assert shown({"role": "tool", "tool_call_id": "c", "content": " "}, PLAIN).endswith("\n(empty result)\n")
+    failed = {**said(""), "metadata": {"is_error": True, "error": "overloaded\nagain"}}
+    assert shown(failed, PLAIN).endswith("\n(no answer: overloaded again)\n")
 
 
 def test_thinking_stands_before_the_text() -> None:

@@ -93,6 +93,7 @@ def _facts_of_answer(told: dict[str, Any], message_id: str, *, is_last: bool) ->
         stop_reason=text(told.get("finish")),
         usage=_usage(told) if is_last else {},
         failed=bool(error),
+        error=text(mapping(error.get("data")).get("message")) or text(error.get("name")),
         imported={"error": error} if error else {},
     )
 
