@@ -176,7 +176,7 @@ class PostgresReader:
             lock: lock the log's row until the transaction ends.
 
         Raises:
-            LogUnreadableError: the log was removed while it was open.
+            LogUnreadableError: the log was removed while it was open, or another role has one of its name.
         """
         for _ in range(_MOST_PURGES):
             try:
@@ -205,6 +205,9 @@ class PostgresReader:
         if head is None and create:
             rows.create(connection, self.location.schema, self.location.name)
             head = self._read_head(connection, lock=lock)
+            if head is None:
+                reason = "another role has a log of this name, which row-level security hides; or it was just removed"
+                raise LogUnreadableError(errno.EACCES, reason, self.shown)
         self._reading = head
         if head is None:
             return

@@ -142,6 +142,20 @@ def test_policies_keep_each_role_to_its_own_logs(is_printed: bool, in_parts: boo
     server.execute("drop schema context_persistent cascade")
 
 
+def test_a_name_that_another_role_has_is_said(server: TestServer) -> None:
+    """The role cannot see that log, so the word says why there is none for it."""
+    url = f"{server.server.get_uri()}&schema=taken"
+    server.execute("create role erin login; create role finn login")
+    init(url, "--grant", "erin", "--grant", "finn", "--row-security")
+    with closing(PostgresLog(f"{url.replace('postgres:@', 'erin:@', 1)}#p/s")) as log:
+        append(log, 1)
+    with closing(PostgresLog(f"{url.replace('postgres:@', 'finn:@', 1)}#p/s")) as log:
+        log.follow()
+        for _ in range(2):
+            with pytest.raises(LogUnreadableError, match="another role has a log of this name"):
+                append(log, 2)
+
+
 def test_a_table_that_a_step_adds_is_kept_to_owners_too(server: TestServer, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the others are."""
     url = f"{server.server.get_uri()}&schema=secured"
