@@ -225,7 +225,7 @@ class UniqueTermsLoss(Loss):
     def _cheapest_cut(
         self, position: int, forms: Iterable[Form], only: frozenset[str], found: tuple[float, Form] | None
     ) -> tuple[float, Form] | None:
-        """Return the cheapest of some cuts with its price, or the pair found so far if no cut is cheaper.
+        """Return the cheapest of some cuts with its price, or `found` (which may be None) if no cut is cheaper.
 
         A price has two parts: the words and the names that a form no longer shows. The names are looked up only if the
         words alone do not make the form dearer.

@@ -147,7 +147,10 @@ def _block(part: Mapping[str, Any]) -> Message | None:
 
 
 def _reasoning(part: Mapping[str, Any]) -> Message | None:
-    """Return reasoning as a block, with the signature that Anthropic's models give it."""
+    """Return reasoning as a block, with the signature that Anthropic's models give it.
+
+    Return None for a part without a text, a signature or redacted data.
+    """
     said = text(part.get("text")) or text(part.get("reasoning"))
     of_anthropic: Mapping[str, Any] = {}
     for key in ("providerOptions", "providerMetadata"):

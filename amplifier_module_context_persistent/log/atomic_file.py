@@ -135,7 +135,12 @@ class NewFile:
         return open_file_path(self._fd) if self._is_unnamed else self._aside
 
     def finish(self) -> None:
-        """Sync the file and give it its name."""
+        """Sync the file and give it its name.
+
+        Raises:
+            FileExistsError: the name exists.
+            OSError: the system refuses. If only the directory could not be synced, the file has its name.
+        """
         if not self._is_settled:
             self.settle()
         fd = self._fd

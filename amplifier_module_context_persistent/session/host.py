@@ -113,7 +113,7 @@ class Host:
 
     @property
     def working_dir(self) -> str | None:
-        """The working directory of the session, as the host declares it."""
+        """The working directory of the session, as the host declares it; None if the host declares none."""
         if self._coordinator is None:
             return None
         declared = self._coordinator.get_capability("session.working_dir")

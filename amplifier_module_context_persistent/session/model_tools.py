@@ -115,7 +115,7 @@ class PinTool:
         self._manager = manager
 
     async def execute(self, input: dict[str, Any]) -> ToolResult:  # noqa: A002 - the protocol's name
-        """Pin or unpin a message. If the input is wrong, the result is an explanation for the model."""
+        """Pin or unpin a message. If the input is wrong or the log fails, the result explains this to the model."""
         try:
             _check_input(input, _PIN_SCHEMA, PinError)
             reference = input.get("reference")

@@ -343,7 +343,7 @@ def find_among(sessions: Sequence[SessionFile], name: str) -> SessionFile:
 
 
 def _with_path(sessions: Iterable[SessionFile], name: str) -> SessionFile | None:
-    """Return the session with this path or location, or in this directory."""
+    """Return the session with this path or location, or in this directory; None if there is none."""
     path = Path(name).resolve()
     places = {name, str(path), str(path / LOG_NAME)}
     for session in sessions:
@@ -353,7 +353,7 @@ def _with_path(sessions: Iterable[SessionFile], name: str) -> SessionFile | None
 
 
 def _with_own_id(sessions: Iterable[SessionFile], name: str) -> SessionFile | None:
-    """Return the session with this id; the id may have a directory before it."""
+    """Return the session with this id, which may have a directory before it; None if there is none."""
     for session in sessions:
         if session.id.rpartition("/")[2] == name:
             return session

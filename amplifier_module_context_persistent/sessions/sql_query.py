@@ -150,7 +150,7 @@ def add_views(figures: GatheredFigures, prices: PriceList) -> dict[str, list[str
     connection.execute("PRAGMA temp_store = MEMORY")  # this also drops existing temporary views
 
     def cost_of(model: Any, requests: int, *tokens: Any) -> float | None:
-        """Return the cost of requests; `tokens` are the columns of `costs.TOKENS`."""
+        """Return the cost of requests; None for a model without a price. `tokens` are the columns of `costs.TOKENS`."""
         price = prices.of(str(model))
         if price is None:
             return None

@@ -360,7 +360,7 @@ class Arranger:
         )
 
     def _bare(self, entry: Entry) -> str:
-        """Return the value of `Item.bare` for a message: which of its bound content the reader does not get."""
+        """Return the value of `Item.bare` for a message: which of its bound content is left out; "" if none is."""
         reader = self.how.reader
         bond = entry.reasoning.bond
         if bond is None or not reader.refuses(bond):
@@ -368,7 +368,7 @@ class Arranger:
         return "all" if reader.family in FAMILIES else "text"  # providers that sign refuse unsigned thinking
 
     def _narrates(self, entry: Entry) -> bool:
-        """Return whether a message's narration is shown if its thinking is not."""
+        """Return whether a message's text between tool calls is shown if its thinking is not (`Item.narrates`)."""
         reasoning = entry.reasoning
         if not self.how.plan.rules.narrates or not reasoning.narration_tokens or reasoning.bond is None:
             return False

@@ -172,7 +172,11 @@ class Window:
         return True
 
     def plan_record(self, log: Log) -> bytes:
-        """Encode the plan in force as a control record."""
+        """Encode the plan in force as a control record.
+
+        Raises:
+            ValueError: no plan is in force.
+        """
         if self.plan is None:
             raise ValueError("there is no plan")
         return plan_record(self.plan, log.index, self._kept.state.entries)

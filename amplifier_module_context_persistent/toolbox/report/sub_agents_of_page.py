@@ -158,7 +158,7 @@ def _read(
 
 
 def _title(transcript: Transcript) -> str:
-    """Return the session's name, or else the first line of its task."""
+    """Return the session's name, or else the first line of its task; "" if it has neither."""
     name = read_name(transcript.path).name
     if name:
         return name

@@ -25,7 +25,7 @@ def title_of(draft: SessionDraft) -> str:
 
 
 def title_among(facts: Mapping[str, Any], draft: SessionDraft) -> str:
-    """Return the title among facts of a session's source, as `title_of` returns it."""
+    """Return the title among facts of a session's source, as `title_of` returns it; "" if there is none."""
     title = facts.get("title")
     if not isinstance(title, str) or not title.strip() or draft.start.kind == "subagent":
         return ""

@@ -171,7 +171,11 @@ class SessionWriter:
         log = open_log(draft.path)
 
         def records_before(index: Index) -> list[bytes]:
-            """Return the header and, if needed, the reset that hides changed messages. Called under the log's lock."""
+            """Return the header and, if needed, the reset that hides changed messages. Called under the log's lock.
+
+            Raises:
+                ImportConflictError: another process has changed the log meanwhile.
+            """
             if len(index.live) != earlier.live:
                 raise ImportConflictError(CHANGED_MEANWHILE)
             hiding = list[bytes]()
