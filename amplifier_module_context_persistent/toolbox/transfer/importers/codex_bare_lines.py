@@ -16,7 +16,7 @@ from typing import Any
 from ....forms.openai_in_files import KINDS
 from .fields import text
 
-_OF_SESSION = frozenset({"instructions", "git"})
+_OF_SESSION = frozenset({"id", "timestamp", "instructions", "git"})
 _DIRECTORY = re.compile(r"<environment_context>\s*(?:<cwd>|Current working directory: )(?P<path>[^<\n]+)")
 
 
@@ -50,4 +50,5 @@ def directory_in(context: str) -> str:
 
 
 def _is_session(line: Mapping[str, Any]) -> bool:
-    return "type" not in line and isinstance(line.get("id"), str) and not _OF_SESSION.isdisjoint(line)
+    has_texts = isinstance(line.get("id"), str) and isinstance(line.get("timestamp"), str)
+    return has_texts and "instructions" in line and line.keys() <= _OF_SESSION

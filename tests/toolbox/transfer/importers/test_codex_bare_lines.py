@@ -78,6 +78,12 @@ def test_items_alone_are_openais(tmp_path: Path) -> None:
     assert import_session(write_jsonl(tmp_path / "items.jsonl", talk), path=tmp_path / "log").format == "openai"
 
 
+@pytest.mark.parametrize("more", [{"object": "assistant"}, {"timestamp": 1748772000}], ids=["other keys", "a number"])
+def test_another_object_with_instructions_is_no_rollout(tmp_path: Path, more: Entry) -> None:
+    with pytest.raises(ImportRefusedError, match="no message in it"):
+        import_session(write_jsonl(tmp_path / "one.json", [{**FIRST, **more}]), path=tmp_path / "log")
+
+
 def test_a_second_first_line_begins_another_session(tmp_path: Path) -> None:
     other = {**FIRST, "id": "other", "timestamp": "2025-06-02T10:00:00Z"}
     with pytest.raises(ImportRefusedError, match="line 10 begins another session"):
