@@ -14,6 +14,11 @@ from amplifier_module_context_persistent.search.stem import stem
         "relate relates related",
         "pony ponies",
         "index indexes indices",
+        "status statuses",
+        "virus viruses",
+        "class classes",
+        "process processes",
+        "address addresses addressing",
         "go goes went gone going",
         "write writes wrote written writing",
         "child children",
@@ -39,6 +44,11 @@ def test_different_words_keep_different_stems() -> None:
     """Words that only begin alike."""
     words = "hop hope happy universe cache commit communion test text lie lay bus busy use"
     assert len({stem(word) for word in words.split()}) == words.count(" ") + 1
+
+
+@pytest.mark.parametrize("word", ["status", "corpus", "basis", "class", "cats"])
+def test_only_an_s_of_a_plural_is_taken(word: str) -> None:
+    assert stem(word) == word.replace("cats", "cat")
 
 
 @pytest.mark.parametrize("word", ["e0308", "größe", "übung", "flush_all", "東京", "ab", "x" * 40])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
@@ -49,6 +50,19 @@ def test_a_file_is_ours_as_long_as_it_holds_what_we_wrote(log: Path) -> None:
     assert not WrittenFiles.beside(log).owns(transcript.name)
     transcript.unlink()
     assert not WrittenFiles.beside(log).owns(transcript.name)
+
+
+@pytest.mark.parametrize("version", [2, "1", None])
+def test_a_note_of_another_version_is_believed_in_nothing(log: Path, version: object) -> None:
+    """A later version may mean something else: no file is ours by it, and nothing is gone on with."""
+    note = WrittenFiles.beside(log)
+    note.settle("transcript.jsonl", content_of(log.with_name("transcript.jsonl")))
+    note.begin(PURGING, "2026-01-05T09:00:00Z")
+    written = json.loads(Path(note.path).read_bytes())
+    Path(note.path).write_text(json.dumps(written | {"version": version}))
+    found = WrittenFiles.beside(log)
+    assert (found.begun, found.time, found.contents) == ("", "", {})
+    assert not found.owns("transcript.jsonl")
 
 
 def test_a_note_with_nothing_in_it_goes(log: Path) -> None:
