@@ -94,6 +94,8 @@ _PREPARED_STATEMENTS_LOST = ("26000", "42P05")
 name."""
 READ_ONLY = "25006"
 """The SQLSTATE of a server that accepts no writes, because it is a replica or was made read-only."""
+_CONFLICTS = ("40001", "40P01")
+"""The SQLSTATEs of a conflict with another transaction or, on a replica, with what it takes over from its primary."""
 LOCK_NOT_AVAILABLE = "55P03"
 """SQLSTATE: another client holds a lock for longer than `lock_timeout`."""
 NO_RIGHTS = "42501"
@@ -228,7 +230,8 @@ class Server:
                 if reached() > progress:
                     progress = reached()
                     end = time.monotonic() + limit_s
-                if error.is_refusal or time.monotonic() >= end:
+                is_final = error.is_refusal and error.sqlstate not in _CONFLICTS
+                if is_final or self._is_held or time.monotonic() >= end:
                     raise
             time.sleep(PAUSE_S)
             answer_s = max(end - time.monotonic(), PAUSE_S)

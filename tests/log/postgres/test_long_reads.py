@@ -10,15 +10,18 @@ import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from amplifier_module_context_persistent import LogUnreadableError
+from amplifier_module_context_persistent.log.database_location import parse_location
 from amplifier_module_context_persistent.log.filesystem import FileSystem
 from amplifier_module_context_persistent.log.open_reader import open_reader
 from amplifier_module_context_persistent.log.postgres import new_log, rows
 from amplifier_module_context_persistent.log.postgres.log import PostgresLog
 from amplifier_module_context_persistent.log.postgres.new_log import NewStoredLog
-from amplifier_module_context_persistent.log.postgres.server import FIRST_SHARE
+from amplifier_module_context_persistent.log.postgres.server import FIRST_SHARE, using
 from amplifier_module_context_persistent.toolbox.maintenance.purge_log import purge_log
 from amplifier_module_context_persistent.toolbox.maintenance.purge_options import Purge
 from amplifier_module_context_persistent.toolbox.maintenance.verify import verify_log
@@ -115,6 +118,36 @@ class _Told(FileSystem):
 
     def note_read(self, size: int) -> None:
         self.size += size
+
+
+@pytest.mark.parametrize("state", ["40001", "40P01"])
+def test_a_conflict_with_what_a_replica_takes_over_is_no_end(
+    state: str, storage: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The server cancels what is in the way; a reading goes on, but not in a transaction, which has ended."""
+    location, read_block, conflicts = f"{storage}#p/s", rows.read_block, [2]
+
+    def read_in_conflict(connection: Any, *arguments: Any) -> list[bytes]:
+        if conflicts[0]:
+            conflicts[0] -= 1
+            connection.execute(f"do $$ begin raise exception 'in conflict' using errcode = '{state}'; end $$".encode())
+        return read_block(connection, *arguments)
+
+    with closing(PostgresLog(location)) as log:
+        append(log, *range(5))
+    monkeypatch.setattr(rows, "read_block", read_in_conflict)
+    with closing(open_reader(location, trusting=False)) as reader:
+        reader.follow()
+        assert len(reader.index) == 5
+    assert conflicts == [0]
+    conflicts[0] = 1
+    with (
+        using(parse_location(location)) as server,
+        server.connected(time.monotonic() + 10),
+        closing(open_reader(location, trusting=False)) as reader,
+        pytest.raises(LogUnreadableError, match="in conflict"),
+    ):
+        reader.follow()
 
 
 def test_how_far_a_reading_is_is_told(storage: str) -> None:
