@@ -279,7 +279,8 @@ class Rollout:
             self.counts_first = not has_answer and (answer is None or answer.is_told)
         if answer is not None and answer.is_told:
             answer.bill = bill
-        elif self.counts_first and answer is None:
+        elif self.counts_first and (answer is None or answer.bill is not None or self.next_bill is not None):
+            self.end_answer()
             self.next_bill = bill
         else:
             self.end_answer()

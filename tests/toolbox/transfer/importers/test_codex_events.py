@@ -198,6 +198,14 @@ COUNTED = {
         count(60, 30),
         item("assistant", "answer"),
     ],
+    "before answers without a call": [
+        count(10, 10),
+        item("assistant", "one"),
+        count(30, 20),
+        item("assistant", "two"),
+        count(60, 30),
+        item("assistant", "answer"),
+    ],
     "after the items": [
         event("agent_reasoning", text="hm"),
         thought("hm"),
