@@ -105,7 +105,7 @@ async def test_those_who_wait_share_one_write_and_one_sync(path: str, files: Fak
     log = GatedLog.at(path, files)
     queue = AppendQueue(log, inline=False)
     tasks = [asyncio.create_task(queue.append(giving(body(number)))) for number in range(33)]
-    await until(lambda: log.batches == [1] or log.batches == [33])
+    await until(lambda: len(log.batches) == 1)  # however many were queued when it was begun
     log.gate.set()
     ranges = await asyncio.gather(*tasks)
     assert ranges == [range(number, number + 1) for number in range(33)]

@@ -117,6 +117,16 @@ def test_list_and_show_say_it() -> None:
         assert one["resuming"] == {"cost": 0.5, "tokens": 100_000, "is_cold": True}
 
 
+@pytest.mark.parametrize(("requests", "is_known"), [(1, True), (2, False)])
+def test_what_several_requests_took_together_is_no_request_to_go_on_with(requests: int, is_known: bool) -> None:
+    """As the sum of a whole session, which stands at its last answer."""
+    person, answer = paid(NOON)
+    usage = {**answer["metadata"]["usage"], "requests": requests}
+    write(log_of("one"), [person, {**answer, "metadata": {**answer["metadata"], "usage": usage}}])
+    (one,) = json.loads(run("list", "--json").stdout)["sessions"]
+    assert (one["resuming"] is not None) == is_known
+
+
 def test_what_an_agent_said_itself_is_no_request_to_go_on_with() -> None:
     """The request before it counts."""
     usage = {"input_tokens": 0, "output_tokens": 0}
