@@ -106,12 +106,14 @@ class ThreadPool:
 
     def _place(self) -> None:
         """Give jobs to threads. Call this again after each release of the lock."""
-        has_room = True
-        while has_room and self._jobs and self._lock.acquire(blocking=False):
+        while self._jobs and self._lock.acquire(blocking=False):
+            waits = len(self._waits)
             try:
                 has_room = self._place_next()
             finally:
                 self._lock.release()
+            if not has_room and len(self._waits) <= waits:  # a thread that began to wait meanwhile left this to us
+                return
 
     def _place_next(self) -> bool:
         """Give the next job, if any, to an idle thread or to a new one. Return False if no thread is available."""

@@ -77,6 +77,39 @@ def test_a_thread_that_waits_makes_room_for_another_one() -> None:
     until(lambda: held.ended == 40)
 
 
+class FoundFull(ThreadPool):
+    """A pool in which a thread begins to wait just when a submission has found no room."""
+
+    def __init__(self) -> None:
+        self.found_full, self.waits = threading.Event(), threading.Event()
+        super().__init__(most_running=1)
+
+    def _place_next(self) -> bool:
+        has_room = super()._place_next()
+        if not has_room and not self.found_full.is_set():
+            self.found_full.set()
+            assert self.waits.wait(PATIENCE_S)
+        return has_room
+
+
+def test_a_thread_that_begins_to_wait_at_that_moment_makes_room_too() -> None:
+    """The job does not stay behind until the wait is over."""
+    pool, begun, done, was_in_time = FoundFull(), threading.Event(), threading.Event(), list[bool]()
+
+    def wait_for_the_other() -> None:
+        begun.set()
+        pool.found_full.wait(PATIENCE_S)
+        with WAITING:
+            pool.waits.set()
+            was_in_time.append(done.wait(5))
+
+    pool.submit(wait_for_the_other)
+    assert begun.wait(PATIENCE_S)
+    pool.submit(done.set)
+    until(lambda: bool(was_in_time))
+    assert was_in_time == [True]
+
+
 def test_waits_within_a_wait_count_once() -> None:
     pool, held, other = ThreadPool(most_running=1), Held(), Held()
 
