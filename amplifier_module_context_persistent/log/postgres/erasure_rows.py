@@ -11,7 +11,7 @@ from ...errors import AppendError
 from ..salted_name import salted_name
 from .list_logs import TIMEOUT_S, asking
 from .migration_steps import ERASURES
-from .server import NO_RIGHTS
+from .sqlstates import NO_RIGHTS
 
 if TYPE_CHECKING:
     import psycopg

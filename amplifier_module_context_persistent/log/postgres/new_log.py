@@ -23,7 +23,8 @@ from .index_columns import row_of
 from .layout import LogKey, layout_of
 from .pulse import Pulse
 from .rows import Head
-from .server import LOCK_NOT_AVAILABLE, ServerError, using
+from .server import ServerError, using
+from .sqlstates import LOCK_NOT_AVAILABLE
 
 if TYPE_CHECKING:
     import psycopg

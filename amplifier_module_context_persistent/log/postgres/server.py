@@ -33,6 +33,7 @@ from .layout import LAYOUTS
 from .migration_steps import TOUCHED, is_done_query, names_done
 from .open_marks import OpenMarks
 from .schema import SCHEMA_VERSION
+from .sqlstates import CONFLICTS, CONNECTION_CLASSES, PREPARED_STATEMENTS_LOST, READ_ONLY
 
 if TYPE_CHECKING:
     import psycopg
@@ -89,18 +90,6 @@ TIMELINE = """
               || pg_catalog.substr(pg_catalog.pg_walfile_name(pg_catalog.pg_current_wal_lsn()), 1, 8) end
 """
 """SQL: what `timeline_of` returns."""
-_PREPARED_STATEMENTS_LOST = ("26000", "42P05")
-"""The SQLSTATEs for a prepared statement that does not exist, or that another client of the pooler has under the same
-name."""
-READ_ONLY = "25006"
-"""The SQLSTATE of a server that accepts no writes, because it is a replica or was made read-only."""
-_CONFLICTS = ("40001", "40P01")
-"""The SQLSTATEs of a conflict with another transaction or, on a replica, with what it takes over from its primary."""
-LOCK_NOT_AVAILABLE = "55P03"
-"""SQLSTATE: another client holds a lock for longer than `lock_timeout`."""
-NO_RIGHTS = "42501"
-"""SQLSTATE: the role lacks a right."""
-_CONNECTION_CLASSES = ("08", "57P")  # SQLSTATE: connection exceptions, a server that shuts down
 
 
 class ServerError(Exception):
@@ -124,7 +113,7 @@ def is_refusal(error: Exception) -> bool:
     For a fatal error this is False, because the server may have committed before it ended the connection.
     """
     state = getattr(error, "sqlstate", None)
-    if not state or state.startswith(_CONNECTION_CLASSES):
+    if not state or state.startswith(CONNECTION_CLASSES):
         return False
     return bool(error.diag.severity_nonlocalized == "ERROR")  # type: ignore[attr-defined]  # a pooler's has none
 
@@ -230,7 +219,7 @@ class Server:
                 if reached() > progress:
                     progress = reached()
                     end = time.monotonic() + limit_s
-                is_final = error.is_refusal and error.sqlstate not in _CONFLICTS
+                is_final = error.is_refusal and error.sqlstate not in CONFLICTS
                 if is_final or self._is_held or time.monotonic() >= end:
                     raise
             time.sleep(PAUSE_S)
@@ -260,7 +249,7 @@ class Server:
             if not was_refused or sqlstate == READ_ONLY:  # another host of the location may accept writes
                 connection.pgconn.finish()
             reason = first_line(error)
-            if sqlstate in _PREPARED_STATEMENTS_LOST:
+            if sqlstate in PREPARED_STATEMENTS_LOST:
                 reason += " (behind a pooler without prepared statements, add prepare=off to the location)"
             raise ServerError(reason, sqlstate=sqlstate, is_refusal=was_refused) from error
 
