@@ -133,10 +133,8 @@ def purge(
     removes_texts = secrets or redact is not None
     if is_named:
         check_no_filter(wanted, everywhere=everywhere)
-    elif before is not None:
-        raise click.UsageError(f"--before is about one session: {NAME_ONE}")
     else:
-        _check_says_which(wanted, everywhere=everywhere, removes_texts=removes_texts)
+        _check_says_which(wanted, before, everywhere=everywhere, removes_texts=removes_texts)
     given = redact or ""
     if redact is not None:
         redact = in_either_form(redact)
@@ -154,8 +152,14 @@ def purge(
     context.exit(_purge(planned, sessions, what, rule, report, yes=yes))
 
 
-def _check_says_which(wanted: SessionFilter, *, everywhere: bool, removes_texts: bool) -> None:
-    """Refuse a purge without a filter, unless it removes texts (or secrets) from all sessions or all in a place."""
+def _check_says_which(wanted: SessionFilter, before: str | None, *, everywhere: bool, removes_texts: bool) -> None:
+    """Refuse a purge that names no session and has no filter, unless it removes texts from all sessions or in a place.
+
+    Raises:
+        click.UsageError: the purge is refused, or `before` is given, which is about one session.
+    """
+    if before is not None:
+        raise click.UsageError(f"--before is about one session: {NAME_ONE}")
     takes_all = removes_texts and (everywhere or bool(wanted.places))
     check_says_which(wanted, everywhere=everywhere, everything=takes_all, besides="SESSION, --last, ")
 
