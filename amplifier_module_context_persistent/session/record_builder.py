@@ -108,9 +108,13 @@ class RecordBuilder:
             return True
         return not all(map(is_memory_file, self._log.read(range(len(index)))))
 
-    def defer(self, *bodies: bytes) -> None:
-        """Buffer records until the next append or close. If the log is replaced before, the records are dropped."""
-        self._deferred.extend(Deferred(body, self._log.index) for body in bodies)
+    def defer(self, *bodies: bytes, of: Index | None = None) -> None:
+        """Buffer records until the next append or close. If the log is replaced before, the records are dropped.
+
+        `of` is the index of the log for which the records were made, by default the index that it has now.
+        """
+        index = self._log.index if of is None else of
+        self._deferred.extend(Deferred(body, index) for body in bodies)
 
     def withdraw(self, body: bytes) -> None:
         """Remove a buffered record, unless the log has the record already."""

@@ -33,11 +33,12 @@ from ..window.when_to_plan import needs_plan
 from ..window.window import Window
 from .host import ProviderFacts
 from .provider_refusals import OTHERS, PREFILL, REASONING, knows
-from .record_builder import RecordBuilder
+from .record_builder import Deferred, RecordBuilder
 from .smaller_budgets import SideWindows
 
 logger = logging.getLogger(__name__)
 
+_MORE_ATTEMPTS = 3  # of a request whose log is replaced while its plan is made
 SIDE_SHARE = 0.5  # a provider whose window is smaller than this share of the largest one gets plans of its own
 
 
@@ -128,7 +129,22 @@ class ViewService:
             RetentionError: no message contains a text that the view must contain.
             LogError: the log cannot be read.
         """
+        built, is_current = self._answer_once(log, ask)
+        for _ in range(_MORE_ATTEMPTS):
+            if is_current:
+                break
+            built, is_current = self._answer_once(log, ask)
+        return built
+
+    def _answer_once(self, log: Log, ask: Ask) -> tuple[ViewResult, bool]:
+        """Make the view of a request as `answer` does, which describes the errors.
+
+        Returns:
+            The view; and whether it may be sent. A view with a new plan may not be sent if the log was replaced while
+            the plan was made: after a purge both may contain what was purged. The plan is not stored then.
+        """
         completed = self._complete(log, ask)
+        index = log.index
         request = completed.request
         self.last_budget_tokens = completed.given_tokens
         if completed.is_aside:
@@ -145,14 +161,15 @@ class ViewService:
             # the window shortens a message that must be shown in full, so another side window is used
             window = self._side.window(log, completed.request, completed.given_tokens, request.retained, base=window)
             if window.bring_back(log, request) and window.plan is not None:
-                self._store_plan(log, window)
+                self._store_plan(log, window, index)
             built = self._build(log, window, request)
         receipt = self._receipt_of(log, ask, request, window, built, completed.given_tokens)
         planning = built.planning
         if planning.compaction is not None:
-            planning = replace(planning, error=self._store_plan(log, window))
+            planning = replace(planning, error=self._store_plan(log, window, index))
         line = id(window), _plan_id(window)
-        return replace(built, planning=planning, line=line, receipt=receipt)
+        is_current = planning.compaction is None or log.index is index
+        return replace(built, planning=planning, line=line, receipt=receipt), is_current
 
     def _receipt_of(
         self, log: Log, ask: Ask, request: ViewRequest, window: Window, built: ViewResult, given_tokens: int
@@ -191,14 +208,14 @@ class ViewService:
             self._history.shown_line = None
 
     def _build(self, log: Log, window: Window, request: ViewRequest) -> ViewResult:
-        plan_before = window.plan
+        plan_before, index = window.plan, log.index
         try:
             return window.build(log, request)
         except FloorError:  # a new plan that left out images is still kept
             plan = window.plan
             stored = log.index.session.plan or {}
             if plan is not None and plan is not plan_before and stored.get("id") != plan.id:
-                self._store_plan(log, window)
+                self._store_plan(log, window, index)
             raise
 
     def wants_compaction(self, log: Log, ask: Ask) -> bool:
@@ -363,8 +380,11 @@ class ViewService:
             self._heads.add(head)
         return head
 
-    def _store_plan(self, log: Log, window: Window) -> str:
+    def _store_plan(self, log: Log, window: Window, index: Index) -> str:
         """Append a window's plan to the log. Return "", or the reason if this failed; the plan is used all the same.
+
+        If the log was replaced since its index was `index`, nothing is appended: a purge may have removed what the plan
+        says.
 
         The plan of a side window is not appended at once. If receipts are written, the plan is queued for the next
         append as a `side_plan`, because receipts contain its id. A later process continues from the last `side_plan` of
@@ -376,12 +396,12 @@ class ViewService:
             side_records.append(record.replace(b'"plan"', b'"side_plan"', 1))
         is_side_window = window is not self._window
         if is_side_window:
-            self._history.defer(*side_records)
+            self._history.defer(*side_records, of=index)
             return ""
         try:
-            (outcome,) = log.append([self._history.control([record])])
+            (outcome,) = log.append([self._history.carrying([Deferred(record, index)], lambda _: [])])
         except LogError as error:
-            self._history.defer(*side_records)
+            self._history.defer(*side_records, of=index)
             logger.error("the plan could not be stored and lives in memory only: %s", error)  # noqa: TRY400 - it needs no traceback
             return str(error)
         if isinstance(outcome, Exception):

@@ -48,6 +48,8 @@ class KeptEntries:
         self._follows_log = follows_log
         self._index: Index | None = None
         self._generation = -1
+        self._indexes = 0
+        """How many indexes of the log were read: a purge, for example, gives the log a new index."""
         self.state = PlanState([])
         """The plan in force, the entries that the plan keeps, and the entries appended since."""
         self._logged = ""
@@ -72,9 +74,12 @@ class KeptEntries:
         return self.plan is not None and self.plan.native is not None
 
     @property
-    def basis(self) -> tuple[int, str]:
-        """The identity of the history and its plan. A summary or a provider's item is valid for one basis only."""
-        return self._generation, self.plan.id if self.plan is not None else ""
+    def basis(self) -> tuple[tuple[int, int], str]:
+        """The identity of the history, and of its plan. A summary or a provider's item is valid for one basis only.
+
+        A purge makes another history, because a summary from before it may contain what was purged.
+        """
+        return (self._indexes, self._generation), self.plan.id if self.plan is not None else ""
 
     def last(self, log: Log) -> int | None:
         """Return the ordinal of the last live message that was read, or None if no message was read."""
@@ -145,6 +150,8 @@ class KeptEntries:
 
         Begin without entries if there is no plan, or if the plan cannot be followed.
         """
+        if log.index is not self._index:
+            self._indexes += 1
         self._index = log.index
         self._generation = log.index.generation
         self.state = PlanState([])
@@ -183,6 +190,7 @@ class KeptEntries:
             if self.plan is not None:
                 return
         self._index = other._index
+        self._indexes = other._indexes
         self._generation = other._generation
         self.state = replace(other.state, entries=list(other.state.entries))
         self._taken = other._taken

@@ -2,6 +2,7 @@
 
 import asyncio
 import itertools
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,10 +15,15 @@ from hypothesis import strategies as st
 
 from amplifier_module_context_persistent import InMemoryContextManager, PersistentContextManager
 from amplifier_module_context_persistent.config import STRATEGIES
+from amplifier_module_context_persistent.log.contract import Log
+from amplifier_module_context_persistent.log.index import Index
+from amplifier_module_context_persistent.session.view_service import ViewService
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter, count_message
+from amplifier_module_context_persistent.window.window import Window
 from tests.support import histories
 from tests.support.checker import assert_valid
 from tests.support.messages import fill
+from tests.support.purges import purged, redact
 from tests.support.real_sessions import Host
 from tests.support.sweeps import proof, some
 
@@ -297,6 +303,55 @@ async def test_a_history_that_changed_meanwhile_is_not_summed_up() -> None:
     assert host.of("context:compaction")[0]["strategy"] == "truncate"
     assert view[0]["content"] == "question 500"
     assert not summaries(view)
+
+
+async def test_a_summary_of_what_was_purged_meanwhile_is_not_taken(tmp_path: Path) -> None:
+    """Its text may hold what the purge took; neither the log nor a view gets it."""
+
+    class Purging(Provider):
+        async def complete(self, request: ChatRequest) -> ChatResponse:
+            answer = await super().complete(request)
+            await asyncio.to_thread(purged, str(tmp_path / "log"), redact("result1 "))
+            return answer
+
+    provider = Purging("summary {}: the person asked question 1 to 9, needle1 to needle9 gave result1 and result2")
+    async with PersistentContextManager(
+        tmp_path / "log", coordinator=Host(tools={"grep": Grep()}), **CONFIG
+    ) as manager:
+        view = await until_summarized(manager, provider)
+        assert not summaries(view)
+        await work(manager, 200)
+        assert not summaries(await manager.get_messages_for_request())
+    assert b"gave result1" not in (tmp_path / "log").read_bytes()
+
+
+async def test_a_plan_made_before_a_purge_is_made_again_after_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may hold what the purge took; the view is one of the purged history."""
+    path, pattern, made = tmp_path / "log", ["result1 "], list[str]()
+    store_plan = ViewService._store_plan
+
+    def purge_first(self: ViewService, log: Log, window: Window, index: Index) -> str:
+        if pattern:
+            purged(str(path), redact(pattern.pop()))
+        made.append(window.plan.id if window.plan else "")
+        return store_plan(self, log, window, index)
+
+    monkeypatch.setattr(ViewService, "_store_plan", purge_first)
+    config = {**CONFIG, "compaction_strategy": "truncate"}
+    async with PersistentContextManager(path, **config) as manager:
+        for number in range(100):
+            await work(manager, number)
+            view = await manager.get_messages_for_request()
+            if not pattern:
+                break
+    assert not pattern
+    records = map(json.loads, path.read_bytes().splitlines())
+    stored = [record["id"] for record in records if record.get("_record") == "plan"]
+    assert len(made) == 2
+    assert stored == made[1:]
+    assert "result1 " not in json.dumps(view)
 
 
 async def test_the_usage_of_a_summary_is_not_learned_from() -> None:
