@@ -73,6 +73,20 @@ class Destination:
         others = (str(session.path) for session in sessions_of_id(session_id, storage=self.storage))
         return next((path for path in others if path != wanted and key_at(path) == key), "")
 
+    def key_with_parent(self, session_id: str, begins: str, ends: str) -> str:
+        """Return the import key of a sub-agent's log that was imported together with its parent, in any project.
+
+        Return "" if no log with this id has such a key.
+
+        Args:
+            session_id: the id of the sub-agent's session.
+            begins: the beginning of the key: the format and the parent's id in the source.
+            ends: the end of the key: the sub-agent's name.
+        """
+        others = (str(session.path) for session in sessions_of_id(session_id, storage=self.storage))
+        keys = (key_at(path) or "" for path in (self.place(session_id), *others))
+        return next((key for key in keys if key.startswith(begins) and key.endswith(ends)), "")
+
 
 def _in_project_of(log: str, session_id: str) -> str:
     """Return the place of a session's log in the same project as another log."""
@@ -125,7 +139,11 @@ def _place_family(
             main.is_origin, main.session_id = True, main.start.exported_from
             to = replace(to, beside=origin)
         else:
-            to = _with_id(main, _derived(session_name(given), main), first[:8], to, taken_paths)
+            derived = _derived(session_name(given), main)
+            if main.start.kind == "subagent" and main.start.name:
+                with_parent = to.key_with_parent(derived, f"{format_name}:{given}:", f":{main.start.name}")
+                main.key = with_parent or main.key
+            to = _with_id(main, derived, first[:8], to, taken_paths)
     if main.session_id is not None:
         check_session_id(main.session_id)
     main.path = to.place(main.session_id, suffix)

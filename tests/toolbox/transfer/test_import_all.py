@@ -158,6 +158,20 @@ def test_a_sub_agent_that_came_alone_is_known_when_its_session_comes(projects: P
     assert run(gone)[1]["added"] == run(projects / "agent-c3.jsonl")[1]["added"] == 0
 
 
+def test_a_sub_agents_file_adds_to_the_session_that_came_with_its_parent(tmp_path: Path) -> None:
+    """Whether it is read where it lies or alone, from any directory, it is one session."""
+    agent = [says("s1", "look", isSidechain=True, agentId="a1")]
+    parent = write_jsonl(tmp_path / "s1.jsonl", [says("s1", "one")])
+    child = write_jsonl(tmp_path / "s1" / "subagents" / "agent-a1.jsonl", agent)
+    _, together = run(parent)
+    assert [session["session_id"] for session in together["sessions"]] == ["s1", "s1_a1"]
+    more = says("s1", "more", isSidechain=True, agentId="a1", parentUuid="s1-look")
+    elsewhere = write_jsonl(tmp_path / "elsewhere" / "agent-a1.jsonl", [*agent, more])
+    for source, added in ((child, 0), (elsewhere, 1), (elsewhere, 0)):
+        _, alone = run(source)
+        assert ([session["session_id"] for session in alone["sessions"]], alone["added"]) == (["s1_a1"], added)
+
+
 def test_several_files_and_directories(projects: Path, tmp_path: Path) -> None:
     """Each is imported once, also if its directory is named, too; what is not there is refused before anything is."""
     other = write_jsonl(tmp_path / "s9.jsonl", [says("s9", "one")])
