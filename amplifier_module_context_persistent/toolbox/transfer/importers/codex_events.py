@@ -89,12 +89,14 @@ def _is_exported(rollout: Rollout, at: SourceObject) -> bool:
 def _count_tokens(rollout: Rollout, at: SourceObject, info: dict[str, Any]) -> None:
     """Bill the usage of a request to its answer.
 
-    The program repeats a count when its limits change. Versions up to November 2025 count the tokens before they write
-    the items of the answer, later versions after it.
+    The program repeats a count when its limits change, and after a compaction it writes one with an estimate of the
+    new context. Then the sum of all requests, `total_token_usage`, is as before, and nothing is billed. Versions up to
+    November 2025 count the tokens before they write the items of the answer, later versions after it.
     """
     usage = _usage(mapping(info.get("last_token_usage")))
-    is_repeated = rollout.last_count == info and "total_token_usage" in info
-    if not usage or is_repeated:
+    sum_of_all = mapping(info.get("total_token_usage"))
+    is_billed_before = bool(sum_of_all) and sum_of_all == mapping(rollout.last_count.get("total_token_usage"))
+    if not usage or is_billed_before:
         return
     rollout.last_count = info
     rollout.bill(RequestBill(usage, info, is_exported=_is_exported(rollout, at)))

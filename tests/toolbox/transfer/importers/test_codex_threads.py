@@ -39,6 +39,20 @@ def tokens(count: int) -> Entry:
     return line("event_msg", type="token_count", info={"last_token_usage": {"input_tokens": count}})
 
 
+async def test_a_count_of_a_context_that_was_estimated_bills_nothing(tmp_path: Path) -> None:
+    """After a compaction the sum of all requests is as before; the answer keeps the usage of its request."""
+
+    def count(in_all: int, last: int) -> Entry:
+        info = {"total_token_usage": {"input_tokens": in_all}, "last_token_usage": {"input_tokens": last}}
+        return line("event_msg", type="token_count", info=info)
+
+    _, history, _ = await imported_history(
+        tmp_path / "r.jsonl",
+        [meta("t"), item("user", "Go."), item("assistant", "Done."), count(70, 70), count(70, 0), count(70, 12)],
+    )
+    assert history[-1]["metadata"]["usage"] == {"input_tokens": 70}
+
+
 async def test_what_agents_tell_each_other_is_part_of_the_history(tmp_path: Path) -> None:
     """As a line of its own, or as an item; what only the provider can read is kept as it is."""
     between = {"author": "/root/worker", "recipient": "/root"}
