@@ -19,6 +19,7 @@ from ...log.archive_estimate import ArchiveEstimate
 from ...log.archive_log import LEAST_LOG_BYTES, OPEN, Archived
 from ...log.database_location import stored_name
 from ...log.room_on_disk import free_bytes
+from ...messages.json_fields import present
 from ...sessions.filters import SessionFilter
 from ...sessions.find_session import SessionFile
 from ...sessions.overview import held_logs, overview_of
@@ -153,25 +154,29 @@ def _seal_copies(
     for session in sessions:
         path = str(session.path)
         target = str(Path(directory, f"{file_name(session.id)}{LOG_ENDING}").absolute())
+        damage = ""
         try:
             if not dry_run:
                 with progress(path, title="sealing") as files:
-                    seal_log(path, target, keys, files=files)
+                    damage = seal_log(path, target, keys, files=files)
         except (OSError, ContextPersistentError) as error:
             failed.append({"session": session.id, "error": reason_beside(error, path)})
         else:
-            written.append({"session": session.id, "path": target})
+            written.append({"session": session.id, "path": target, **present(damage=damage)})
     if as_json:
         click.echo(json.dumps({"dry_run": dry_run, "sealed": written, "failed": failed}))
     else:
         for copy in written:
             say(copy["path"])
+            if "damage" in copy:
+                told = f"DAMAGED: {copy['session']}: {copy['damage']}; sealed as it is"
+                click.echo(escaped(one_line(told)), err=True)
         for failure in failed:
             click.echo(escaped(one_line(f"NOT SEALED: {failure['session']}: {failure['error']}")), err=True)
         say("Nothing was done (--dry-run)." if dry_run else f"{counted(len(written), 'session')} sealed.")
-    if not failed:
-        return DONE
-    return FINDINGS if written else UNUSABLE
+    if failed and not written:
+        return UNUSABLE
+    return FINDINGS if failed or any("damage" in copy for copy in written) else DONE
 
 
 def _older_than(sessions: Sequence[SessionFile], older: float | None) -> list[SessionFile]:

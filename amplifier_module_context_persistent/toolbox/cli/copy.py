@@ -1,6 +1,6 @@
 """`context-persistent copy`: copy a whole log between files and databases.
 
-Exit codes: 0 done, 2 nothing was done.
+Exit codes: 0 done; 1 done, and the log is damaged, so its copy is, too; 2 nothing was done.
 """
 
 from __future__ import annotations
@@ -14,9 +14,10 @@ from ..transfer.copy_log import copy_log, copy_target
 from ..transfer.undone_erasures import check_not_erased
 from .completion import complete
 from .error_messages import unusable
+from .exit_codes import DONE, FINDINGS
 from .progress import progress
 from .session_argument import path_of, storage_option
-from .terminal import counted, say
+from .terminal import counted, one_line, say
 
 
 @click.command("copy")
@@ -26,7 +27,8 @@ from .terminal import counted, say
 @click.option("--dry-run", is_flag=True, help="Show what would be copied, and write nothing.")
 @click.option("--again", is_flag=True, help="Copy also what was deleted or purged here.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a report.")
-def copy(source: str, target: str, *, dry_run: bool, again: bool, as_json: bool) -> None:
+@click.pass_context
+def copy(context: click.Context, source: str, target: str, *, dry_run: bool, again: bool, as_json: bool) -> None:
     """Copy a session's log byte for byte: to keep it, to move it, into a database.
 
     FROM is a session, as for the other commands, or a location postgresql://...#NAME. TO is a file, a directory, or a
@@ -40,13 +42,15 @@ def copy(source: str, target: str, *, dry_run: bool, again: bool, as_json: bool)
         if not again:
             check_not_erased(path, location)
         done = copy_log(path, location, dry_run=dry_run, files=files)
+    if done.damage:
+        click.echo(f"DAMAGED: {one_line(shown_location(path))}: {one_line(done.damage)}; copied as it is", err=True)
     if as_json:
         click.echo(json.dumps({**done.to_json(), "dry_run": dry_run}))
-        return
-    if dry_run:
+    elif dry_run:
         say(f"{counted(done.messages, 'message')}, {done.size_bytes:,} bytes would be copied to")
         say(done.path)
         say("Nothing was done (--dry-run).")
-        return
-    say(f"Copied {counted(done.messages, 'message')}, {done.size_bytes:,} bytes; read back and the same.")
-    say(done.path)
+    else:
+        say(f"Copied {counted(done.messages, 'message')}, {done.size_bytes:,} bytes; read back and the same.")
+        say(done.path)
+    context.exit(FINDINGS if done.damage else DONE)

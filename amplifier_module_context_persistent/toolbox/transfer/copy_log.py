@@ -38,10 +38,11 @@ from ...log.reader import LogReader
 from ...log.record_limits import MAX_DEPTH, MAX_RECORD_BYTES, SEAL_BYTES, is_too_deep
 from ...log.record_line import Message, decode, encode_message, message_id_of
 from ...messages.check_incoming import check_message, json_copy
+from ...messages.json_fields import present
 from ...messages.message_times import timestamp_of
 from ...messages.metadata import given_id
 from ...paths import LOG_NAME, log_name, session_id_of
-from .damaged_log import check_sound
+from .damaged_log import check_sound, damage_in
 from .importers.account import LostLine
 
 MOST_BODY_BYTES = MAX_RECORD_BYTES - SEAL_BYTES
@@ -253,6 +254,8 @@ class LogCopy:
     messages: int
     sha256: str
     """The SHA-256 of the copied bytes, in hexadecimal."""
+    damage: str = ""
+    """The first damage of the log, which its copy has too; "" if the log is sound."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the report in plain JSON types."""
@@ -262,6 +265,7 @@ class LogCopy:
             "bytes": self.size_bytes,
             "messages": self.messages,
             "sha256": self.sha256,
+            **present(damage=self.damage),
         }
 
 
@@ -299,14 +303,16 @@ def copy_log(
             for line in lines:
                 size += len(line)
                 digest.update(line)
-            return LogCopy(described.location, shown_location(target), size, len(reader.index), digest.hexdigest())
+            shown, sha256 = shown_location(target), digest.hexdigest()
+            return LogCopy(described.location, shown, size, len(reader.index), sha256, damage_in(reader))
         with new_log(target, reads_back=True, needed_bytes=described.size_bytes) as new:
             for line in lines:
                 size += len(line)
                 digest.update(line)
                 new.write(line)
             new.finish()
-        return LogCopy(described.location, new.path, size, len(reader.index), digest.hexdigest())
+        damage = damage_in(reader)
+        return LogCopy(described.location, new.path, size, len(reader.index), digest.hexdigest(), damage)
     finally:
         reader.close()
 

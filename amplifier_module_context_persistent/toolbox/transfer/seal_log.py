@@ -16,6 +16,7 @@ from ...log.not_a_log import check_is_log
 from ...log.open_reader import not_there, open_reader
 from ...paths import SEALED_ENDING
 from .copy_log import complete_lines
+from .damaged_log import damage_in
 from .sealing import seal_pieces
 from .zstandard import zstd
 
@@ -25,8 +26,8 @@ if TYPE_CHECKING:
 LOG_ENDING = f".jsonl.zst{SEALED_ENDING}"
 
 
-def seal_log(source: str, target: str, recipients: Sequence[Recipient], *, files: FileSystem | None = None) -> int:
-    """Write a copy of a whole log, compressed with zstd and then sealed, and return the number of its live messages.
+def seal_log(source: str, target: str, recipients: Sequence[Recipient], *, files: FileSystem | None = None) -> str:
+    """Write a copy of a whole log, compressed with zstd and then sealed. Return the log's first damage, or "".
 
     Args:
         source: a log's file, archived or not, or its location in a database; it is only read.
@@ -48,7 +49,7 @@ def seal_log(source: str, target: str, recipients: Sequence[Recipient], *, files
         with NewFile(target, replace=False, with_directories=True) as new:
             seal_pieces(_compressed(reader, described.size_bytes - described.torn_bytes), new, recipients)
             new.finish()
-        return len(reader.index.live)
+        return damage_in(reader)
 
 
 def _compressed(reader: ReadableLog, end: int) -> Iterator[bytes]:

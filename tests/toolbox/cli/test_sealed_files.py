@@ -139,6 +139,14 @@ def test_an_export_is_sealed_without_its_secrets(session: Path, key: Path, tmp_p
     assert [path.suffixes for path in (tmp_path / "many").rglob("s-one*")] == [[".md", ".age"]]
 
 
+def test_a_damaged_log_is_sealed_and_named(session: Path, key: Path, tmp_path: Path) -> None:
+    """Whoever gives it away learns it, not only whoever gets it."""
+    session.write_bytes(session.read_bytes().replace(b"closed on Sundays", b"closed on Mondays"))
+    told = run("archive", "s-one", "--encrypt-to", public(key), "-o", tmp_path, code=1)
+    shows(told.output, "DAMAGED: s-one: line ", "sealed as it is", "1 session sealed.")
+    assert (tmp_path / "s-one.jsonl.zst.age").exists()
+
+
 def test_several_may_open_it_and_others_not(session: Path, key: Path, tmp_path: Path) -> None:
     other, stranger = write_key(tmp_path / "other.txt"), write_key(tmp_path / "stranger.txt")
     keys = ["--encrypt-to", public(key), "--encrypt-to", public(other)]
