@@ -132,7 +132,7 @@ def id_of(body: bytes) -> str:
 def test_exports_give_the_messages_as_they_were_stored(revision: str, name: str, tmp_path: Path) -> None:
     """A copy is the same bytes; an export as JSON lines has the messages of the live history, in their order."""
     path = copied(revision, name, tmp_path)
-    run("copy", path, tmp_path / "copy.jsonl")
+    run("copy", path, tmp_path / "copy.jsonl", code=None)
     assert (tmp_path / "copy.jsonl").read_bytes() == path.read_bytes()
     run("export", path, "--format", "jsonl", "--no-redact", "-o", tmp_path / "export.jsonl", code=None)
     exported = [json.loads(line) for line in lines_of(tmp_path / "export.jsonl") if line]
@@ -199,7 +199,7 @@ def check_database(storage: str, revision: str, tmp_path: Path) -> None:
     for name in ("fork", "damaged", "torn"):
         location = location_of(storage, name)
         assert ids_in(live_in(location)) == known_live(revision)[f"{name}.jsonl"]
-        run("copy", location, tmp_path / f"{name}.jsonl")
+        run("copy", location, tmp_path / f"{name}.jsonl", code=None)
         assert (tmp_path / f"{name}.jsonl").read_bytes() == (OLD / revision / f"{name}.jsonl").read_bytes()
     session = location_of(storage, "session")
     contents = [message["content"] for message in live_in(session)]
