@@ -11,9 +11,13 @@ from collections.abc import Iterator, Sequence
 
 import regex
 
+from ..messages.secrets.readable import AROUND_CHARS as WORD_AROUND_CHARS
 from ..messages.secrets.readable import readings
 from .pattern import SlowPatternError
 
+AROUND_CHARS = 5_000
+"""The number of characters on both sides of an encoded character in which a match is looked for, if the match may be
+longer than a word."""
 REPLACE_S = 10.0
 """The longest processor time, in seconds, in which matches in one text are replaced."""
 _ENCODED = regex.compile(r"[\\%&=\x00-\x08\x0e-\x1f\x7f-\x9f\u00ad\u200b-\u200f\u2060-\u2064\ufeff]|\^\[")
@@ -49,10 +53,12 @@ def replace_matches(
     try:
         if _may_match(text, literals):
             text = _replace_plain(expression, replacement, text, taken)
-        hints = _CUTTING if _SAME_IN_ALL.fullmatch(expression.pattern) else _ENCODED
+        is_word = _SAME_IN_ALL.fullmatch(expression.pattern) is not None
+        hints = _CUTTING if is_word else _ENCODED
         if hints.search(text) is None:
             return text
-        return _replace_encoded(expression, replacement, text, taken, literals)
+        around_chars = max(len(expression.pattern), 0 if is_word else AROUND_CHARS)
+        return _replace_encoded(expression, replacement, text, taken, literals, around_chars)
     except (TimeoutError, MemoryError) as error:
         raise SlowPatternError("the expression takes too much time or memory on one of the texts") from error
 
@@ -72,10 +78,11 @@ def _replace_encoded(
     text: str,
     taken: set[str] | None,
     literals: Sequence[Sequence[str]],
+    around_chars: int,
 ) -> str:
     """Replace the matches that only the decoded text has."""
     spans = set[tuple[int, int]]()
-    for reading in readings(text):
+    for reading in readings(text, max(around_chars, WORD_AROUND_CHARS)):
         if not _may_match(reading.text, literals):
             continue
         for match in expression.finditer(reading.text, concurrent=True, timeout=REPLACE_S):

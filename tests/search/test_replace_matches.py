@@ -37,6 +37,37 @@ def test_a_text_goes_in_every_encoding(text: str) -> None:
     assert replaced(WORD, after) == (after, set())
 
 
+RARE = "\U00020bb7\u91ce & Co"
+"""A surname with a character above U+FFFF, which JSON writes as two."""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        json.dumps({"name": RARE}),
+        json.dumps({"inner": json.dumps({"name": RARE})}),
+        f"?q={quote(RARE)}",
+        f"<b>{RARE.encode('ascii', 'xmlcharrefreplace').decode().replace('&', '&amp;')}</b>",
+        f"{RARE.encode('unicode_escape').decode()} in Python",
+        "\\u{20bb7}\\u{91CE} & Co in JavaScript",
+        "=F0=A0=AE=B7=E9=87=8E & Co in a mail",
+    ],
+)
+def test_a_character_beyond_the_first_plane_goes_in_every_encoding(text: str) -> None:
+    after, taken = replaced(RARE, text)
+    assert "Co" not in after
+    assert "#" in after
+    assert RARE in taken
+
+
+@pytest.mark.parametrize("size", [300, 3_000])
+def test_a_paragraph_goes_where_json_writes_it(size: int) -> None:
+    """Its quotation marks may be far from its ends."""
+    paragraph = 'He said "no" to it. ' + "the long road with two old dogs " * (size // 32) + "end."
+    after, _ = replaced(paragraph, json.dumps({"a": 1, "letter": paragraph, "b": 2}))
+    assert json.loads(after) == {"a": 1, "letter": "#", "b": 2}
+
+
 def test_json_stays_json() -> None:
     """A quotation mark and a line end within what goes are written as two characters each."""
     text = json.dumps({"a": 'say "tea for two"\nnow', "b": 1})

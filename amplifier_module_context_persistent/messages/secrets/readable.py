@@ -14,6 +14,7 @@ Rules:
 from __future__ import annotations
 
 import re
+import sys
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -36,13 +37,15 @@ _EDIT = re.compile(
     rf"""
     [\\%&=^{_UNSEEN}]
     (?: (?<=\\)(?<!\\\\) \\*+
-        (?: u\{{?(?P<unicode>[0-9A-Fa-f]{{4}})\}}? | x(?P<hex>[0-9A-Fa-f]{{2}}) | (?P<octal>[0-3][0-7]{{2}})
+        (?: u(?P<pair>[Dd][89ABab][0-9A-Fa-f]{{2}} \\+u [Dd][C-Fc-f][0-9A-Fa-f]{{2}})
+          | u\{{(?P<braced>[0-9A-Fa-f]{{1,6}})\}} | U(?P<long>[0-9A-Fa-f]{{8}})
+          | u(?P<unicode>[0-9A-Fa-f]{{4}}) | x(?P<hex>[0-9A-Fa-f]{{2}}) | (?P<octal>[0-3][0-7]{{2}})
           | (?P<letter>[nrtbfaev"'/`]) )
-      | (?<=%) (?P<utf8>[C-Ec-e][0-9A-Fa-f](?:%[89ABab][0-9A-Fa-f]){{1,2}})
+      | (?<=%) (?P<utf8>[C-Fc-f][0-9A-Fa-f](?:%[89ABab][0-9A-Fa-f]){{1,3}})
       | (?<=%) (?:25)* (?P<percent>[0-9A-Fa-f]{{2}})
       | (?<=&) (?:amp;)* (?P<entity> \#[0-9]{{1,7}} | \#[xX][0-9A-Fa-f]{{1,6}} | [A-Za-z]{{2,24}} ) ;
       | (?<==) (?=3D|2[0-9A-F]|3[AB]|5F) (?P<quoted>[0-9A-F]{{2}})
-      | (?<==) (?P<quoted_utf8>[C-E][0-9A-F](?:=[89AB][0-9A-F]){{1,2}})
+      | (?<==) (?P<quoted_utf8>[C-F][0-9A-F](?:=[89AB][0-9A-F]){{1,3}})
       | (?: (?<=\x1b)\[ | (?<=\^)\[\[ | (?<=\x9b) ) [0-?]{{0,64}} [\ -/]{{0,4}} (?P<sequence>[@-~])
       | (?: (?<=\x1b)[\]PX^_] | (?<=\^)\[[\]PX^_] | (?<=[\x9d\x90\x98\x9e\x9f]) )
         (?P<string>[^\x07\x1b\x80-\x9f\n^]{{0,4000}}) (?: \x07 | \x1b\\ | \x9c | \^\[\\ | \^G )
@@ -52,12 +55,12 @@ _EDIT = re.compile(
     """,
     re.VERBOSE,
 )
-"""An encoded character, or characters that a terminal does not show.
+r"""An encoded character, or characters that a terminal does not show.
 
-JSON and the strings of programs (`\u0022`, `\x22`, `\042`, `\"`), URLs (`%22`, `%2522`), HTML and XML (`&quot;`),
-quoted-printable (RFC 2045), control sequences and strings of ECMA-48 (colours, moves, links, titles; with the 8-bit
-controls, and as `cat -v` writes them), characters without a width. The expression begins with one class of characters,
-because the engine finds a class ten times as fast as alternatives.
+JSON and the strings of programs (`\u0022`, `\ud83d\ude00`, `\u{1f600}`, `\U0001f600`, `\x22`, `\042`, `\"`), URLs
+(`%22`, `%2522`), HTML and XML (`&quot;`), quoted-printable (RFC 2045), control sequences and strings of ECMA-48
+(colours, moves, links, titles; with the 8-bit controls, and as `cat -v` writes them), characters without a width. The
+expression begins with one class of characters, because the engine finds a class ten times as fast as alternatives.
 """
 _STRUCK = re.compile(r"[^\x08\n]\x08(?P<struck>[^\x08\n])|=(?P<soft_break>\r?\n)")
 """A letter over another one, as in the bold text of manual pages, or a line end that mail adds.
@@ -117,9 +120,14 @@ class Reading:
         return self.offset + start, self.offset + end
 
 
-def readings(text: str) -> Iterator[Reading]:
-    """Yield the decoded pieces of a text near its edits; nothing for a text without edits."""
-    for start, end in _pieces(text):
+def readings(text: str, around_chars: int = AROUND_CHARS) -> Iterator[Reading]:
+    """Yield the decoded pieces of a text near its edits; nothing for a text without edits.
+
+    Args:
+        text: any text.
+        around_chars: how many characters on both sides of an edit are read with the edit.
+    """
+    for start, end in _pieces(text, around_chars):
         piece = text[start:end]
         joined = read(piece, start, joined=True)
         if joined.rounds:
@@ -162,19 +170,19 @@ def colours_in(text: str) -> str:
     return "".join(_COLOUR.findall(text)) if "\x1b" in text else ""
 
 
-def _pieces(text: str) -> Iterator[tuple[int, int]]:
+def _pieces(text: str, around_chars: int) -> Iterator[tuple[int, int]]:
     """Yield the spans of a text that have to be decoded; a span ends with a word, or overlaps the next span."""
     start = end = -1
     for edit in _EDIT.finditer(text):
         if end < 0:
-            start = _start_of_word(text, edit.start() - AROUND_CHARS)
-        elif edit.start() - AROUND_CHARS > end:
+            start = _start_of_word(text, edit.start() - around_chars)
+        elif edit.start() - around_chars > end:
             yield start, _end_of_word(text, end)
-            start = _start_of_word(text, edit.start() - AROUND_CHARS)
+            start = _start_of_word(text, edit.start() - around_chars)
         elif end - start > PIECE_CHARS:
             yield start, _end_of_word(text, end)
             start = max(start + 1, end - OVERLAP_CHARS)
-        end = edit.end() + AROUND_CHARS
+        end = edit.end() + around_chars
     if end >= 0:
         yield start, _end_of_word(text, end)
 
@@ -231,7 +239,10 @@ def _reads_as(match: re.Match[str], *, joined: bool) -> str | None:
             return inner
         case "letter":
             return _LETTERS.get(inner, inner)
-        case "unicode" | "hex" | "percent" | "quoted":
+        case "pair":
+            high, low = int(inner[:4], 16), int(inner[-4:], 16)
+            return chr(0x10000 + (high - 0xD800) * 0x400 + low - 0xDC00)
+        case "unicode" | "braced" | "long" | "hex" | "percent" | "quoted":
             return _character(int(inner, 16))
         case "utf8" | "quoted_utf8":
             return _characters(bytes.fromhex(inner.replace("%", "").replace("=", "")))
@@ -260,5 +271,5 @@ def _characters(encoded: bytes) -> str:
 
 
 def _character(number: int) -> str:
-    """Return the character with a number; half of a surrogate pair becomes a question mark."""
-    return "?" if 0xD800 <= number <= 0xDFFF else chr(number)
+    """Return the character with a number; "?" for half of a surrogate pair or a number without one."""
+    return "?" if 0xD800 <= number <= 0xDFFF or number > sys.maxunicode else chr(number)
