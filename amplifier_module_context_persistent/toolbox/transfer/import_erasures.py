@@ -75,7 +75,7 @@ def _erasures_about(
 
     If the session is here, a deletion is about it only by the names of its source. A deleted session with the same
     messages was another one, such as a second import under another id. And a fork that was here already keeps what was
-    purged from its origin alone.
+    purged from its origin alone, although both have the same answers.
     """
     names, contents = names_of_key(draft.key, has_id=bool(draft.start.source_id)), _contents(draft)
     answers = cache(partial(answers_in_draft, draft))
@@ -84,11 +84,12 @@ def _erasures_about(
     of_origin = [one for one in concerning(found, list(map(name_of_log, origin_logs))) if one.salt not in salts]
     if not is_present:
         return [*about, *of_origin]
-    if of_origin and not draft.is_origin:
-        came_in = began(draft.path)
-        of_origin = [erasure for erasure in of_origin if erasure.time < came_in]
     named = {erasure.salt for erasure in concerning(found, names, contents)}
-    return [erasure for erasure in (*about, *of_origin) if erasure.what != SESSION or erasure.salt in named]
+    found_here = [erasure for erasure in (*about, *of_origin) if erasure.what != SESSION or erasure.salt in named]
+    if origin_logs and not draft.is_origin:
+        came_in = began(draft.path)
+        return [erasure for erasure in found_here if erasure.salt in named or erasure.time < came_in]
+    return found_here
 
 
 def _apply(erasure: Erasure, draft: SessionDraft, honoured: Honoured) -> None:

@@ -137,8 +137,9 @@ def plan_session_purge(path: str, what: Purge, *, files: FileSystem | None = Non
     if what.redact is None:
         changed = [os.fspath(file) for file in changed_since(path) if file.name == TRANSCRIPT_NAME]
         planned.copies = [f"{copy}: the host has changed it" if copy in changed else copy for copy in copies]
-        planned.copies += [f"{one.path}: a fork to {one.agent}" for one in handed_over_of(log.log_id)]
-        planned.is_left = bool(changed or planned.linked) and not planned.is_nothing
+        forks = handed_over_of(log.log_id)
+        planned.copies += [f"{one.path}: a fork to {one.agent}" for one in forks]
+        planned.is_left = bool(changed or planned.linked or forks) and not planned.is_nothing
         return planned
     names = [name for name in named_in(path) if name not in removed_or_rewritten]
     for file in (*copies, *names):

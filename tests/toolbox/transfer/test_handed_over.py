@@ -127,6 +127,22 @@ async def test_a_fork_that_is_here_keeps_what_was_purged_from_its_origin_alone(a
     assert "I go on" in run("show", "--last").stdout
 
 
+async def test_a_fork_of_many_answers_keeps_its_own_history_too(agent: str) -> None:
+    """Although it has the answers of the session that was purged, by which copies are recognised."""
+    path = log_path(Config(), session_id="talk", working_dir=None)
+    async with PersistentContextManager(path, session_id="talk", durability="write") as manager:
+        for number in range(6):
+            await manager.add_message({"role": "user", "content": f"question {number}: my key is {KEY}"})
+            await manager.add_message({"role": "assistant", "content": f"answer {number} with {KEY} in it. " * 9})
+    file = Path(json.loads(run("fork", "talk", "--to", agent, "--json").stdout)["path"])
+    go_on(file)
+    imported(agent)
+    run("purge", "talk", "--redact", KEY, "--yes", code=1)
+    shown = imported(agent)
+    assert "a text was purged" not in shown
+    assert "0 messages added" in shown
+
+
 async def test_a_fork_that_came_in_after_the_purge_can_be_imported_again(agent: str) -> None:
     """The text is replaced each time, so that what the agent adds is all that is new."""
     file = await forked(agent)
@@ -144,7 +160,7 @@ async def test_a_fork_that_came_in_after_the_purge_can_be_imported_again(agent: 
 async def test_other_purges_name_the_file(agent: str) -> None:
     """It cannot be told what of it would have to go."""
     file = await forked(agent)
-    assert f"{file}: a fork to {agent}" in run("purge", "talk", "--everything", "--yes", code=None).stdout
+    assert f"{file}: a fork to {agent}" in run("purge", "talk", "--everything", "--yes", code=1).stdout
     assert KEY in file.read_text()
     assert "messages of this session were purged here" in run("import", str(file), code=2).stderr
 
