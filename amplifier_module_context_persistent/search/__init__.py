@@ -11,5 +11,6 @@ Where things are done:
   a message: `message_terms`, packed by `ranked_segment`;
 - the part of a long text to show: `snippet`;
 - what recall gives the model: `recall_page`, with images by `recall_media`; which messages it searches: `recall_scope`;
-- a purge or a redaction replaces what an expression matches: `replace_matches`.
+- a purge or a redaction replaces what an expression matches: `replace_matches`, also as JSON, addresses or HTML write
+  it (decoded by `messages/secrets/readable`); accents in both Unicode forms: `accents`.
 """

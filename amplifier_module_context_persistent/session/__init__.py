@@ -10,21 +10,21 @@ Rules of this package:
 Where things are done:
 - the methods that a host or a program calls: `manager`, `in_memory_manager`; the objects that they hand their work to:
   `manager_parts`; a program opens a session: `open_session`;
-- a message is added: `add_messages`; it becomes a record: `record_builder`; added again at a resume, it is recognised
-  and not stored twice: `replayed_messages`; its secrets are replaced: `redact_on_write`;
+- a message is added: `add_messages`; it becomes a record: `record_builder`, which does not store it twice if it is
+  added again at a resume (`replayed_messages` recognises it); its secrets are replaced: `redact_on_write`;
 - a host sets a whole list: `set_messages`; what is new in it: `compare_host_list`; what the log once had:
   `known_messages`;
 - where the log is: `choose_log`; whether a session goes on without one: `kept_in_memory`; the log is opened at the
   first use, and closed: `store`;
-- a request: `request_flow` on the event loop, `view_service` on the log's thread; with a plan of its own:
-  `smaller_budgets`;
+- a request: `request_flow` on the event loop, `view_service` on the log's thread, which also makes the receipt; with a
+  plan of its own: `smaller_budgets`;
 - a provider is called: for a summary `summarizer`, to compact `native_calls`, both by `provider_call`;
 - a provider's error or answer teaches something: `provider_refusals`; a view was too long:
   `tokens/refused_as_too_long`; reported tokens: `tokens/meter`;
 - what a host added to a request after the view was made: `final_request`; the request that an answer's reasoning is
   bound to: `pending_requests`;
-- the model's tools `recall` and `pin`: `model_tools`; what recall finds: by id or text `recall`, by a question
-  `ranked_recall`;
+- pins and hidden turns: `pin_and_hide`; the model's tools `recall` and `pin`, and its share of pins: `model_tools`;
+- what recall finds: by id or text `recall`, by a question `ranked_recall`;
 - rewind, pop, and a kit's changes, decided under the lock: `change_history`, appended by `rewind_and_pop`;
 - events: sent by `host`, their names in `event_names`; about lost messages: `log_events`.
 """

@@ -7,6 +7,7 @@ Rules of this package:
 - Nothing is written, not even a catalogue. The server asks no person.
 
 Where things are done:
-- the tools and the check of a call: `server`; what they answer: `answers`; how long an answer may be: `answer_size`;
+- the tools and the check of a call: `server`; what they answer: `answers`; how long an answer may be: `answer_size`,
+  and what does not fit is told by `answers`;
 - which sessions are in scope, and without secrets: `scope`; sessions that no search has indexed yet: `index_ahead`.
 """
