@@ -53,8 +53,8 @@ def id_of(name: str) -> str | None:
 def is_short_id_of(session_id: str, name: str) -> bool:
     """Return whether a name is a short form of a sub-agent's id.
 
-    The first `_` of the id separates two parts: the id of the session that started the sub-agent, with an id of the
-    call; and a part of the sub-agent's own. A short form consists of the beginnings of both parts, with `_` between.
+    An id is `SESSION-CALL_OWN`: the session that started the sub-agent, an id of the call, and a part of its own. A
+    short form consists of the beginnings of what is before the first `_` and of what is after it, with `_` between.
     """
     short_parent, _, short_rest = name.partition("_")
     if not short_parent or not short_rest:

@@ -44,7 +44,11 @@ def _answers(log: ReadableLog) -> Iterator[Message]:
 
 
 def _reported(log: ReadableLog, message: Message) -> ReportedUsage | None:
-    """Return the usage in the last usage record of the message's model; None unless exactly one record fits."""
+    """Return the usage that was last reported for a message's model.
+
+    The log's index has the last usage record of each provider and model. Return None unless exactly one is of this
+    model; if none is, unless there is exactly one.
+    """
     records = log.index.session.usage
     model = metadata_of(message).get("model") or message.get("model")
     of_model = [record for (_, name), record in records.items() if name == model] or list(records.values())

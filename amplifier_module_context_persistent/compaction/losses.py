@@ -171,7 +171,7 @@ class UniqueTermsLoss(Loss):
         """
 
     def price(self, position: int, form: Form) -> float:
-        """Return the price of a form: the content lost per saved token, `SEALED` times in the provider's cache."""
+        """Return the price of a form: the content lost per saved token, times `SEALED` if it is in the cache."""
         price = self._price_outside_cache(position, form, self._only(position))
         return price * SEALED if position < self.cached_groups else price
 

@@ -71,13 +71,14 @@ def read_call(item: Mapping[str, Any], kind: str) -> Message:
 
 
 def write_call(call_id: str, call: Message, *, keeps_ids: bool, as_function: bool = False) -> Message:
-    """Return a call as an item of the same type as the item from which it was read.
+    """Return a call as an item. The item has the type of the item that the call was read from.
 
     Args:
         call_id: the id of the call.
         call: the call.
         keeps_ids: whether to keep the item's id even if it is optional; this id is bound to the reasoning before it.
-        as_function: whether to write a call that needs its item's id as a call of a function, which needs none.
+        as_function: whether a call of a type that needs an item's id is written as a call of a function instead, a type
+            that needs no id.
     """
     item = mapping(call.get("item"))
     kind = text(item.get("type"))

@@ -117,7 +117,7 @@ class LiveHistory(NamedTuple):
 
 
 def _any_out_of_place(stored: Sequence[Message]) -> bool:
-    """Return whether hosts see any of the messages in another place than the log has it, or not at all."""
+    """Return whether hosts see any of the messages at another place than the log, or do not see it at all."""
     # the history may be long; a function call for each message takes twice the time
     every_metadata = map(itemgetter("metadata"), stored)
     return any(PLACE_KEY in metadata or "ephemeral" in metadata for metadata in every_metadata)

@@ -252,7 +252,7 @@ class RecordBuilder:
         return line if is_last else ""
 
     def replace(self, messages: Sequence[Message], *, reason: str, timestamp: str) -> Prepare:
-        """Prepare a reset after which `messages` are the live history. Live messages are not written again.
+        """Prepare a reset after which `messages` are the live history. Live ones are not written again.
 
         Live memory files stay at the beginning, unless the reason is `clear`.
         """
@@ -385,8 +385,8 @@ class RecordBuilder:
         """Prepare a record that a person or the model asks for. No record is written if nothing would change.
 
         Args:
-            make: makes the body from the index, a function that reads messages, and the record's id; None if it would
-                change nothing.
+            make: returns the record's body, or None if the record would change nothing. Its arguments are the index; a
+                function that reads messages; and the record's id.
         """
         record_id = self._new_id()
 

@@ -85,10 +85,10 @@ def _from_first(number: int, count: int, there_are: str) -> int:
 
 
 def _source_request(reader: ReadableLog, book: ReceiptLog, number: int) -> FoundRequest:
-    """Find a request of the agent from which a session was imported. There was one request before each answer.
+    """Reconstruct a request of an imported session. Each of its answers had one, with the history as it was then.
 
-    Its model got the history before the answer, as the last compaction left it. No receipt proves this, so a receipt
-    without a hash is made up. A session without answers, imported or not, has its next request as number 1.
+    The log of such a session has no receipts. So the result has a receipt without a hash, which proves nothing. A
+    session without answers, imported or not, has one request: its next one, number 1.
 
     Args:
         reader: a log without receipts.

@@ -368,7 +368,7 @@ class Arranger:
         return "all" if reader.family in FAMILIES else "text"  # providers that sign refuse unsigned thinking
 
     def _narrates(self, entry: Entry) -> bool:
-        """Return whether a message's text between tool calls is shown if its thinking is not (`Item.narrates`)."""
+        """Return whether the words between a message's tool calls stay without its thinking (`Item.narrates`)."""
         reasoning = entry.reasoning
         if not self.how.plan.rules.narrates or not reasoning.narration_tokens or reasoning.bond is None:
             return False

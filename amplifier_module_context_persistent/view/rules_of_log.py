@@ -26,7 +26,7 @@ def begins_strict(headers: Sequence[Mapping[str, Any]]) -> bool:
 
 
 def has_old_lines(headers: Sequence[Mapping[str, Any]]) -> bool:
-    """Return whether a version that showed lines between all answers began the log, according to its headers."""
+    """Return whether the headers of a log name a version that showed lines between all answers."""
     return bool(headers) and headers[0].get(LINES) != 1
 
 

@@ -208,7 +208,7 @@ class PostgresLog(PostgresReader):
         return True
 
     def _check_not_deleted(self, connection: psycopg.Connection[Any]) -> None:
-        """Raise an error if the list of erasures names this log, or cannot be read, so that it may name it."""
+        """Raise an error if the list of erasures names this log. Also if it cannot be read: the log may be in it."""
         ids = [str(header["log_id"]) for header in self.index.headers if header.get("log_id")]
         session_id = self.location.name.rpartition("/")[2]
         is_deleted = is_log_deleted(connection, self.location.schema, ids, session_id)

@@ -187,7 +187,7 @@ def find_foreign(text: str, names: Iterable[tuple[int, int]]) -> list[Secret]:
 
 
 def _beside(text: str, start: int) -> Secret | None:
-    """Return the value that a sign or a verb links with a name; None if there is none."""
+    """Return the value that follows the name at `start` after `=`, `:` or a verb; None if it is no secret."""
     match = _NAMED.match(text, start)
     if match is None:
         return None
@@ -204,9 +204,9 @@ def _beside(text: str, start: int) -> Secret | None:
 
 
 def _in_sentence(text: str, start: int, end: int) -> Secret | None:
-    """Return the password that a sentence gives after or before a name for passwords, or the key after another name.
+    """Return the password in a sentence, before or after a word for passwords; or the key after a word for keys.
 
-    The result is None if there is neither. The name for passwords may have an ending of its language, as in
+    The result is None if there is neither. The word, at `start` to `end`, may have an ending of its language, as in
     `Lösenordet`.
     """
     name = _spelled(text[start:end])

@@ -80,7 +80,7 @@ def making(path: str, *, force: bool) -> Iterator[None]:
 
 
 def tell_parts_left(path: str) -> None:
-    """Print the files that killed calls left beside a new file, which only the user can remove."""
+    """Print which unfinished files of killed commands lie beside a new file. Only the user can remove them."""
     from ..maintenance.leftovers import parts_of  # most commands make no file
 
     for part in parts_of(path):

@@ -192,7 +192,10 @@ def _search_texts(one: _Search, chosen: SearchedSessions, question: Callable[...
 
 
 def _taken_as_question(answer: Callable[..., int]) -> int:
-    """Answer a text as a question, and return the exit code; without a terminal, only name the option."""
+    """Offer to take the given text as a question, which `answer` answers. Return the exit code.
+
+    Without a terminal, only print which option does it.
+    """
     if not is_terminal():
         click.echo("no message has this text; --best N takes it as a question", err=True)
         return FINDINGS

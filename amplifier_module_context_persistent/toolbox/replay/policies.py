@@ -125,7 +125,7 @@ class ManagerPolicy:
         self._provider = provider
 
     async def add(self, message: Message) -> None:
-        """Add a message without the hash of its recorded request, because the message answers the played request.
+        """Add a message. The hash of its recorded request is dropped, because here it answers the played request.
 
         Keys that a log reserves, such as `_reset`, are left out, because a manager rejects them.
         """

@@ -322,7 +322,7 @@ def _extend(runs: list[list[Any]], letter: str, count: int) -> None:
 
 
 def _grown(marks: Marks, total: int) -> Marks:
-    """Return the marks of a later view under the same plan, in which newer messages are kept."""
+    """Return marks extended to `total` messages, for a later view of the same plan, which shows the newer ones too."""
     if total <= marks.total:
         return marks
     shown = {**marks.shown, **dict.fromkeys(range(marks.total, total), KEPT)}
