@@ -234,7 +234,7 @@ def _named(paths: Sequence[str]) -> str:
 
 def _erase(there: Side, *, dry_run: bool, yes: bool, as_json: bool) -> int:
     """Remove from a backup the sessions and messages that were erased in this home, and return the exit code."""
-    held = Backup(home_side(), there, utc_now).held_erased()
+    held = Backup(home_side(), there, utc_now).held_erased(before_a_run=True)
     paths = [str(path) for path in held.asides]
     paths += [str(step.session.path) for step in held.sessions]
     linked = held.linked

@@ -69,7 +69,7 @@ def du(
 ) -> None:
     """Show what SESSION takes on the disk, or the sessions of this project, and what could be freed.
 
-    A session's sub-agents are counted with it. The sizes in a log are those of live messages, results of tools, images
+    A session's sub-agents have rows of their own. The sizes in a log are those of live messages, results of tools, images
     and documents in both, receipts of requests, plans, cleared messages, and the rest. The sizes beside the logs are
     those of saved torn tails and of copies that a rewind kept, and of the host's own files.
 

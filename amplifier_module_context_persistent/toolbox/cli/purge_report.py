@@ -111,7 +111,7 @@ def _fates(counts: PurgeCounts) -> Sequence[tuple[int, str, str]]:
         (counts.saved_tails, "saved torn tail", "removed"),
         (counts.leftover_lines, "row", "that an earlier session of this name left in the table removed"),
         (counts.tails_matching, "torn tail", "kept although it matches; --torn removes it"),
-        (counts.names_matching, "message", "with it in an id, a name or a key, which stay; only delete removes them"),
+        (counts.names_matching, "record", "with it in an id, a name or a key, which stay; only delete removes them"),
         (counts.messages_kept, "message", "kept"),
         (counts.unreadable_kept, "unreadable piece", "kept; only --everything removes them"),
         (counts.altered_kept, "altered message", "among those kept; verify reports them"),

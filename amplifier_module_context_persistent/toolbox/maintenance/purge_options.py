@@ -66,7 +66,7 @@ class PurgeCounts:
     tails_matching: int = 0
     """The number of torn tails, saved or at the log's end, that contain text to be redacted and stay unchanged."""
     names_matching: int = 0
-    """The number of messages with text to be redacted in an id, a name or a key; such messages stay unchanged."""
+    """The number of messages and of imports' headers with text to be redacted in an id, a name or a key, which stay."""
     bytes_before: int = 0
     leftover_lines: int = 0
     """The number of rows in a database that an earlier log of this name left; each purge of messages removes these

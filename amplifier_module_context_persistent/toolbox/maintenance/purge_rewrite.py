@@ -30,7 +30,7 @@ from ...log.reset_record import Reset, parse, reset_bodies
 from ...log.scanner import Scanner
 from ...messages.message import metadata_of
 from ...messages.metadata import bound_to, without_bound
-from ...messages.replace_in_message import Replace, holds_in_names, redact_message
+from ...messages.replace_in_message import Replace, holds_in_names, redact_message, replace_in
 from ...sessions.raw_records import StoredLog, control_body, pieces_of, strings_of, was_live
 from .chained_lines import ChainedLines
 from .purge_options import Purge, PurgeCounts
@@ -386,6 +386,9 @@ class Rewrite:
                 line, value = encode_object(known) + b"}", known
         changed = redact_control(value, self._purge.redact) if self._purge.redact else value
         is_changed = changed != value
+        if name == "header" and self._purge.redact:
+            source = changed.get("source")  # the key of an import has the path of its source, and stays
+            self.counts.names_matching += replace_in(source, self._purge.redact, frozenset()) != source
         if is_changed:
             self.counts.controls_redacted += 1
         if is_changed and (kind_of(name).named_by_hash or holds_item(value)):

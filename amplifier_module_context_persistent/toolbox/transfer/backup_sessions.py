@@ -203,16 +203,22 @@ class Backup:
         note_erasures((one for salt, one in ours.items() if salt not in noted), note)
         lift_in((one for salt, one in noted.items() if salt in lifted), note)
 
-    def held_erased(self) -> HeldErased:
+    def held_erased(self, *, before_a_run: bool = False) -> HeldErased:
         """Return the content in the backup that was erased in the home.
+
+        Args:
+            before_a_run: look at copies of the home's sessions too. A run of the backup brings these in step with a
+                purge, so after it they need not be looked at.
 
         Raises:
             OSError: the home's file of erasures cannot be read.
         """
         known = {session.id for session in self.home.sessions()}
-        gone = [session for session in self.there.sessions() if session.id not in known]
+        copies = self.there.sessions()
         force = list(read_erasures(self.home.erasures)[0].values())
-        steps = plan_erasing(self.there, gone, force, with_origins=True)
+        steps = plan_erasing(self.there, [copy for copy in copies if copy.id not in known], force, with_origins=True)
+        if before_a_run:
+            steps += plan_erasing(self.there, [copy for copy in copies if copy.id in known], force)
         assert self.there.root is not None  # noqa: S101 - a backup is a directory
         asides = list(self.there.root.glob(f"*/sessions/*/{LOG_NAME}{BEFORE_PURGE}*"))
         replaced = self.there.root.glob(f"*/sessions/*/{LOG_NAME}{REPLACED}*")

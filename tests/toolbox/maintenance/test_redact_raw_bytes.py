@@ -88,6 +88,6 @@ def test_a_text_in_a_name_stays_and_is_told(place: str) -> None:
     log = write(log_of("one"), [NAMED[place], {"role": "user", "content": f"it is {SECRET}"}])
     for _ in range(2):
         done = run("purge", "one", "--redact", SECRET, "--yes", code=1)
-        assert "1 message with it in an id, a name or a key, which stay" in done.stdout
+        assert "1 record with it in an id, a name or a key, which stay" in done.stdout
     assert log.read_text().count(SECRET) == 1
     assert "nothing to purge" in run("purge", "one", "--redact", "elsewhere", "--yes").stdout

@@ -120,6 +120,19 @@ def test_what_was_purged_stays_until_it_is_erased(home: Home, kept: Path, new_ho
     assert "still holds" not in home.run("backup", kept).output
 
 
+def test_what_was_purged_is_erased_before_the_backup_has_run_again(home: Home, kept: Path) -> None:
+    """The copy of the log as it was is purged too; the next run adds to it, or makes it anew."""
+    home.says("talk", f"my key is {KEY}", "two")
+    home.run("backup", kept)
+    home.run("purge", "talk", "--redact", KEY, "--yes")
+    assert "Done: 1 erased from the backup." in home.run("backup", kept, "--erase", "--yes").output
+    assert holders(kept, KEY) == []
+    home.says("talk", "three")
+    home.run("backup", kept)
+    home.run("backup", kept, "--check")
+    assert holders(kept, KEY) == []
+
+
 def test_what_was_purged_of_a_log_without_a_header_is_told_too(home: Home, kept: Path) -> None:
     """An older module wrote it; the purge changed its first line."""
     write(home.log("old"), [{"role": "user", "content": f"my key is {KEY}"}])

@@ -207,3 +207,12 @@ def test_a_sub_agent_whose_session_is_gone_is_one_everywhere(projects: Path) -> 
         {"session": "gone_c3", "sub_agent_of": "gone"}
     ]
     assert [one["session"] for one in asked("files", "a.py")["files"]] == ["gone"]
+
+
+def test_a_purged_word_in_the_path_of_a_source_is_told(projects: Path, tmp_path: Path) -> None:
+    """It is in the key by which the source is known again, and stays; a person is told, and a program by the code."""
+    source = write_jsonl(tmp_path / "talk-with-Millerovic.jsonl", [{"role": "user", "content": "I am Millerovic."}])
+    run(source)
+    done = CliRunner().invoke(main, ["purge", "--redact", "Millerovic", "--all", "--yes"])
+    assert done.exit_code == 1
+    assert "1 record with it in an id, a name or a key, which stay" in done.stdout
