@@ -69,13 +69,13 @@ def du(
 ) -> None:
     """Show what SESSION takes on the disk, or the sessions of this project, and what could be freed.
 
-    A session's sub-agents have rows of their own. The sizes in a log are those of live messages, results of tools, images
-    and documents in both, receipts of requests, plans, cleared messages, and the rest. The sizes beside the logs are
-    those of saved torn tails and of copies that a rewind kept, and of the host's own files.
+    A session's sub-agents have rows of their own. The sizes in a log are those of live messages, results of tools,
+    images and documents in both, receipts of requests, plans, cleared messages, and the rest. The sizes beside the
+    logs are those of saved torn tails and of copies that a rewind kept, and of the host's own files.
 
     Every byte is counted, so each log is read as a whole. Two sizes are estimates: `purge --cleared` would free the
-    cleared messages with their resets, and the receipts after them; for `archive`, parts of each log are compressed as
-    a sample.
+    cleared messages with their resets, and the receipts after them; for `archive`, parts of each log are compressed
+    as a sample.
     """
     names, places = split_places(sessions, wanted.places)
     wanted = replace(wanted, places=places)
