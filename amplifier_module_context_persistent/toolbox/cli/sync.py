@@ -292,6 +292,8 @@ def _show_erasing(steps: Sequence[ErasingStep], side: Side) -> None:
         say(f"  {_called(step.session.id, str(step.session.path))}: {_what_goes(step)}")
         for file in step.files_that_stay:
             say(f"    stays, the host's: {file}")
+        for file in step.torn_tails:
+            say(f"    stays, a saved torn tail, which `purge --torn` removes: {file}")
         for file in step.linked:
             say(f"    has another name (hard link), under which its content stays: {file}")
 
@@ -345,7 +347,7 @@ def _told(erasing: Sequence[ErasingStep], plan: _Plan, there: Side, *, dry_run: 
     """Print the finished steps of a sync, and return the exit code."""
     left = [step for step in plan.steps if step.is_left]
     failed = [step for step in erasing if step.error and not step.is_orphan]
-    has_files_left = any(step.files_that_stay or step.linked for step in erasing)
+    has_files_left = any(step.files_that_stay or step.torn_tails or step.linked for step in erasing)
     if as_json:
         result = {
             "dry_run": dry_run,

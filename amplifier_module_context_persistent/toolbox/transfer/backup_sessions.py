@@ -222,17 +222,19 @@ class Backup:
         assert self.there.root is not None  # noqa: S101 - a backup is a directory
         asides = list(self.there.root.glob(f"*/sessions/*/{LOG_NAME}{BEFORE_PURGE}*"))
         replaced = self.there.root.glob(f"*/sessions/*/{LOG_NAME}{REPLACED}*")
-        asides += [copy for copy in replaced if _is_about_any(copy, force)]
+        torn = self.there.root.glob(f"*/sessions/*/{LOG_NAME}.torn-*")  # the home's log has what it was cut from
+        asides += [copy for copy in replaced if _is_about_any([copy, copy.with_name(LOG_NAME)], force)]
+        asides += [tail for tail in torn if _is_about_any([tail.with_name(LOG_NAME)], force)]
         return HeldErased(sorted(asides), steps)
 
 
-def _is_about_any(copy: Path, found: Sequence[Erasure]) -> bool:
-    """Return whether one of the erasures is about the session of a copy that was set aside, or about a fork of it.
+def _is_about_any(logs: Sequence[Path], found: Sequence[Erasure]) -> bool:
+    """Return whether one of the erasures is about the session of a log, or about a fork of it.
 
-    The session and the fork are recognised by the messages in the copy. If the copy is too damaged to be read, the log
-    beside it is checked.
+    The session and the fork are recognised by the messages in the log. Of several logs of a session the first one that
+    can be read counts.
     """
-    for log in (copy, copy.with_name(LOG_NAME)):
+    for log in logs:
         with suppress(ContextPersistentError, OSError):
             return _log_is_about_any(str(log), found)
     return False

@@ -30,6 +30,7 @@ from ...catalogue.catalogue_file import CatalogueError
 from ...errors import ContextPersistentError, reason_of
 from ...log.database_location import stored_name
 from ...log.open_reader import open_reader
+from ...log.save_torn_tail import saved_tails
 from ...messages.message_times import instant_of
 from ...paths import LOG_NAME, why_linked
 from ...sessions.find_session import SessionFile
@@ -41,6 +42,7 @@ from ..maintenance.purge_options import Purge
 from .delete_sessions import Deletion, delete_session, plan_deletion
 from .erasure_list import lift_in, note_erasures, read_erasures
 from .erasure_record import SESSION, Erasure
+from .find_host_copies import told_matches
 from .purge_session import SessionPurge, plan_session_purge, purge_session, remove_left
 from .sync_sides import Side
 from .undone_erasures import erasures_about, purge_of, salts_of_purges
@@ -69,6 +71,15 @@ class ErasingStep:
         if self.deletion is not None:
             return self.deletion.host_files
         return self.purge.copies if self.purge is not None else []
+
+    @property
+    def torn_tails(self) -> list[str]:
+        """The paths of saved torn tails beside the log that hold a text to be redacted; they stay."""
+        path = str(self.session.path)
+        redact = self.what.redact if self.what is not None else None
+        if redact is None or stored_name(path) is not None:
+            return []
+        return [tail for tail in saved_tails(path) if told_matches(tail, redact)]
 
     @property
     def linked(self) -> list[str]:

@@ -133,6 +133,21 @@ def test_what_was_purged_is_erased_before_the_backup_has_run_again(home: Home, k
     assert holders(kept, KEY) == []
 
 
+def test_the_torn_tail_of_a_copy_is_erased_with_its_session(home: Home, kept: Path) -> None:
+    """The copy was cut; the run that went on with it saved its end."""
+    home.says("talk", "one", f"my key is {KEY} and a few words more")
+    home.run("backup", kept)
+    copy = copy_of(kept, "talk")
+    whole = copy.read_bytes()
+    copy.write_bytes(whole[: whole.index(KEY.encode()) + len(KEY)])
+    home.run("backup", kept)
+    assert list(kept.rglob(f"{LOG_NAME}.torn-*"))
+    home.run("purge", "talk", "--redact", KEY, "--yes")
+    assert "still holds what was erased here: 2 older copies of purged logs" in home.run("backup", kept).output
+    home.run("backup", kept, "--erase", "--yes")
+    assert holders(kept, KEY) == []
+
+
 def test_what_was_purged_of_a_log_without_a_header_is_told_too(home: Home, kept: Path) -> None:
     """An older module wrote it; the purge changed its first line."""
     write(home.log("old"), [{"role": "user", "content": f"my key is {KEY}"}])

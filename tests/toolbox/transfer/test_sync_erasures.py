@@ -108,6 +108,22 @@ def test_what_is_said_again_after_a_purge_stays(laptop: Home, desktop: Home, sti
     assert laptop.texts("talk") == desktop.texts("talk") == ["[redacted]", "a word again"]
 
 
+def test_a_torn_tail_on_the_stick_that_holds_the_text_is_named(laptop: Home, stick: Path) -> None:
+    """The copy was cut, as when a stick is pulled out; the next sync saved its end before it went on."""
+    laptop.says("talk", "one", f"my key is {KEY} and a few words more")
+    laptop.run("sync", stick)
+    copy = next(stick.rglob(LOG_NAME))
+    whole = copy.read_bytes()
+    copy.write_bytes(whole[: whole.index(KEY.encode()) + len(KEY)])
+    laptop.run("sync", stick)
+    assert copy.read_bytes() == whole
+    laptop.run("purge", "talk", "--redact", KEY, "--yes")
+    [tail] = stick.rglob(f"{LOG_NAME}.torn-*")
+    told = laptop.run("sync", stick, "--yes", code=1).output
+    assert f"stays, a saved torn tail, which `purge --torn` removes: {tail}" in told
+    assert holders(stick, KEY) == [str(tail.relative_to(stick))]
+
+
 def test_two_purges_of_one_text_on_two_sides_are_brought_in_step(laptop: Home, desktop: Home, stick: Path) -> None:
     """Neither copy holds it any more, so none is refused."""
     laptop.says("talk", "one", f"my key is {KEY}")
