@@ -158,6 +158,8 @@ class ThreadPool:
                 else:
                     self._threads -= 1
             self._place()
+            if self._is_ending:
+                self._end_idle()
             if not is_needed:
                 return
 
@@ -171,14 +173,23 @@ class ThreadPool:
     def _end_with_main(self) -> None:
         """Wait for the end of the main thread, then end the idle threads: the interpreter waits for all threads."""
         threading.main_thread().join()
+        self._is_ending = True
+        self._end_idle()
+        self._place()
+
+    def _end_idle(self) -> None:
+        """End the idle threads, unless jobs are left for them.
+
+        A thread that stayed for a job becomes idle too if another thread took the job.
+        """
         with self._lock:
-            self._is_ending = True
+            if self._jobs:
+                return
             idle = self._idle
             self._idle = []
             self._threads -= len(idle)
         for inbox in idle:
             inbox.put(None)
-        self._place()
 
 
 class _Waiting:

@@ -204,6 +204,27 @@ def test_a_forked_child_starts_threads_of_its_own() -> None:
     until(lambda: held.ended == 2)
 
 
+def test_a_thread_that_stayed_for_a_job_of_the_end_ends_if_another_takes_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two threads finish while one job is left, and the main thread has ended: both become idle for it."""
+    pool, held, last = ThreadPool(most_running=2), Held(), threading.Event()
+    for _ in range(2):
+        pool.submit(held.run)
+    until(lambda: held.begun == 2)
+    pool.submit(last.set)
+    monkeypatch.setattr(pool, "_is_ending", True)
+    place, both, calls = pool._place, threading.Barrier(2), iter(range(2))
+
+    def place_once_both_are_idle() -> None:
+        if next(calls, None) is not None:
+            both.wait(PATIENCE_S)
+        place()
+
+    monkeypatch.setattr(pool, "_place", place_once_both_are_idle)
+    held.gate.set()
+    assert last.wait(PATIENCE_S)
+    until(lambda: held.alive() == 0)
+
+
 AT_EXIT = """
 import sys, time
 from amplifier_module_context_persistent.log.thread_pool import WAITING, ThreadPool
