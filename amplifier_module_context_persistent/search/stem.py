@@ -60,7 +60,6 @@ _ENDINGS_4 = (
 )  # fmt: skip
 _BY_LENGTH_2 = tuple(sorted(_ENDINGS_2, key=lambda ending: -len(ending[0])))
 _BY_LENGTH_4 = tuple(sorted(_ENDINGS_4, key=lambda ending: -len(ending)))
-_CONSONANT = r"[^aeiou]"
 _VOWEL = r"[aeiouy]"
 _CONSONANTS = r"[^aeiou][^aeiouy]*"
 _VOWELS = r"[aeiouy][aeiou]*"

@@ -26,5 +26,6 @@ Where things are done:
 - pins and hidden turns: `pin_and_hide`; the model's tools `recall` and `pin`, and its share of pins: `model_tools`;
 - what recall finds: by id or text `recall`, by a question `ranked_recall`;
 - rewind, pop, and a kit's changes, decided under the lock: `change_history`, appended by `rewind_and_pop`;
+- records that wait for the next append, such as receipts: `deferred_records`;
 - events: sent by `host`, their names in `event_names`; about lost messages: `log_events`.
 """

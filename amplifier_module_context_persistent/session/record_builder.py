@@ -9,10 +9,9 @@ may run twice. History is never rewritten: the messages that a reset hides stay 
 
 from __future__ import annotations
 
-import contextlib
 import logging
 from array import array
-from collections import defaultdict, deque
+from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -37,20 +36,12 @@ from ..view.turns import Read
 from ..window.ephemerals import UnloggedMessages
 from .change_history import Decide
 from .compare_host_list import TakenMessages
+from .deferred_records import Deferred, DeferredRecords
 from .memory_files import is_memory_file
 from .message_to_store import MessageToStore, key_of
 from .replayed_messages import TimestampReplays, free_id_for, is_live_as, overlap, stored_under
 
 logger = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Deferred:
-    """A record that waits for the next append."""
-
-    body: bytes
-    index: Index
-    """The index of the log when the record was buffered. After a purge, for example, the log has another index."""
 
 
 class RecordBuilder:
@@ -101,41 +92,12 @@ class RecordBuilder:
         self.shown_line: tuple[int, str] | None = None
         """The ordinal of the last view's last message, and the `[continued]` line after it; None if the view had no
         such line."""
-        self._deferred: deque[Deferred] = deque()
+        self.deferred = DeferredRecords(log)
 
     def _holds_conversation(self, index: Index) -> bool:
         if any(role != SYSTEM for role in index.columns.roles) or index.has_removals:
             return True
         return not all(map(is_memory_file, self._log.read(range(len(index)))))
-
-    def defer(self, *bodies: bytes, of: Index | None = None) -> None:
-        """Buffer records until the next append or close. If the log is replaced before, the records are dropped.
-
-        `of` is the index of the log for which the records were made, by default the index that it has now.
-        """
-        index = self._log.index if of is None else of
-        self._deferred.extend(Deferred(body, index) for body in bodies)
-
-    def withdraw(self, body: bytes) -> None:
-        """Remove a buffered record, unless the log has the record already."""
-        for record in tuple(self._deferred):
-            if record.body == body:
-                with contextlib.suppress(ValueError):  # another thread has taken it meanwhile
-                    self._deferred.remove(record)
-
-    def take_deferred(self) -> Sequence[Deferred]:
-        """Return the buffered records and empty the buffer. The caller appends the records or puts them back."""
-        if not self._deferred:
-            return ()
-        records: list[Deferred] = []
-        with contextlib.suppress(IndexError):  # until the buffer is empty: other threads add and take meanwhile
-            while True:
-                records.append(self._deferred.popleft())
-        return records
-
-    def put_back(self, records: Sequence[Deferred]) -> None:
-        """Put records that could not be stored back into the buffer."""
-        self._deferred.extend(records)
 
     def carrying(self, carried: Sequence[Deferred], prepare: Prepare) -> Prepare:
         """Prepare buffered records, followed by the records of `prepare`.

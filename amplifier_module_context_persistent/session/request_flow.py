@@ -148,7 +148,7 @@ class RequestFlow:
         record = self._final.take(ticket)
         session = self._store.session
         if record is not None and session is not None:
-            session.history.defer(record)
+            session.history.deferred.add(record)
 
     async def _counted(self, ask: Ask, answer: ViewResult) -> ViewResult:
         """Make a view again if its provider counts requests and would refuse this one as too long."""
@@ -162,7 +162,7 @@ class RequestFlow:
             known = await counted_by(ask.provider, answer.view or [], ask.tools_json, model, answer.counted_tokens)
             if known is None or not meter.take_count(name, model, answer.counted_tokens, *known):
                 break
-            session.history.withdraw(answer.receipt.record)
+            session.history.deferred.withdraw(answer.receipt.record)
             answer = await self._answer(ask)
         return answer
 
@@ -236,7 +236,7 @@ class RequestFlow:
         while self._meter.readings:
             reading = self._meter.readings.pop(0)
             session = await self._store.open()
-            session.history.defer(encode_control("usage", **reading.record()))
+            session.history.deferred.add(encode_control("usage", **reading.record()))
             await self._host.emit("context:usage", reading.payload())
 
     async def _ask(self, token_budget: int | None, provider: Any | None) -> Ask:

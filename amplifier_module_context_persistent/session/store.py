@@ -98,10 +98,10 @@ class _Opening:
         self._appends = []
         for item in appends:
             item.work = item.work(history)
-        carried = history.take_deferred() if appends else ()
+        carried = history.deferred.take() if appends else ()
         if carried:
             appends[0].work = history.carrying(carried, appends[0].work)
-            appends[0].unstored = partial(history.put_back, carried)
+            appends[0].unstored = partial(history.deferred.put_back, carried)
         session.queue.enter(appends)
 
 
@@ -260,9 +260,9 @@ class Store:
                 queue = session.queue
                 known = session.log.index
                 prepared = prepare(history)
-                carried = history.take_deferred()
+                carried = history.deferred.take()
                 if carried:
-                    unstored = partial(history.put_back, carried)
+                    unstored = partial(history.deferred.put_back, carried)
                     prepared = history.carrying(carried, prepared)
                     await queue.append(prepared, small=small, looks_back=looks_back, ids=ids, unstored=unstored)
                 elif not small or queue.append_at_once(prepared) is None:
@@ -308,11 +308,11 @@ class Store:
 
     async def _write_waiting(self, history: RecordBuilder) -> None:
         """Append the buffered records; if this fails, warn and buffer the records again."""
-        waiting = history.take_deferred()
+        waiting = history.deferred.take()
         if not waiting:
             return
         try:
-            put_back = partial(history.put_back, waiting)
+            put_back = partial(history.deferred.put_back, waiting)
             await self._queue.append(history.carrying(waiting, lambda _: []), unstored=put_back)
         except LogError as error:
             logger.warning("records that waited for the next append are not stored: %s", error)

@@ -31,9 +31,10 @@ from ..window.request import REFUSED, Room, StoredReceipt, ViewRequest, ViewResu
 from ..window.retained_texts import RetainedTexts, shows_all
 from ..window.when_to_plan import needs_plan
 from ..window.window import Window
+from .deferred_records import Deferred
 from .host import ProviderFacts
 from .provider_refusals import OTHERS, PREFILL, REASONING, knows
-from .record_builder import Deferred, RecordBuilder
+from .record_builder import RecordBuilder
 from .smaller_budgets import SideWindows
 
 logger = logging.getLogger(__name__)
@@ -192,7 +193,7 @@ class ViewService:
         except ValueError as refused:
             logger.warning("a view leaves no receipt: %s", refused)
             return StoredReceipt()
-        self._history.defer(stored.record)
+        self._history.deferred.add(stored.record)
         return stored
 
     def _note_line(self, built: ViewResult) -> None:
@@ -376,7 +377,7 @@ class ViewService:
         if head in log.index.session.heads:
             self._heads.discard(head)
         elif head not in self._heads:
-            self._history.defer(encode_head(text))
+            self._history.deferred.add(encode_head(text))
             self._heads.add(head)
         return head
 
@@ -396,12 +397,12 @@ class ViewService:
             side_records.append(record.replace(b'"plan"', b'"side_plan"', 1))
         is_side_window = window is not self._window
         if is_side_window:
-            self._history.defer(*side_records, of=index)
+            self._history.deferred.add(*side_records, of=index)
             return ""
         try:
             (outcome,) = log.append([self._history.carrying([Deferred(record, index)], lambda _: [])])
         except LogError as error:
-            self._history.defer(*side_records, of=index)
+            self._history.deferred.add(*side_records, of=index)
             logger.error("the plan could not be stored and lives in memory only: %s", error)  # noqa: TRY400 - it needs no traceback
             return str(error)
         if isinstance(outcome, Exception):

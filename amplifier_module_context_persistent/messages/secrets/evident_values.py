@@ -24,7 +24,6 @@ from .names import (
 from .passwords_in_sentences import is_chosen, is_varied
 from .secret_values import names_technique
 
-_LEAST_MADE = 24
 _LEAST_OF_PLAIN_KEY = 32
 _LEAST_CHOSEN = 8
 _MOST_CHOSEN = 64

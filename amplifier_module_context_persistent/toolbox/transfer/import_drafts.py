@@ -16,8 +16,9 @@ from .erasure_list import lift
 from .import_erasures import honour_erasures
 from .import_places import Destination, place_sessions
 from .importers.account import Account, Import, ImportedSession, LostLine
+from .importers.refused_import import ImportRefusedError
 from .importers.registry import Importer
-from .importers.source_file import ImportRefusedError, Source
+from .importers.source_file import Source
 from .source_facts import directory_of
 from .wanted_sessions import WantedSessions
 from .write_import import SessionWriter

@@ -40,7 +40,8 @@ from .import_erasures import ADVICE
 from .import_places import Destination
 from .importers.account import Account, Import, ImportedSession, LostLine
 from .importers.events import Event, SessionStart
-from .importers.source_file import ImportRefusedError, Source
+from .importers.refused_import import ImportRefusedError
+from .importers.source_file import Source
 from .undone_erasures import erasures_of_log, why_refused
 from .write_host_files import is_unfinished, making_session, write_host_files
 

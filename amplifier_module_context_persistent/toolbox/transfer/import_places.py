@@ -23,7 +23,7 @@ from .drafts import SessionDraft
 from .earlier_import import key_at
 from .import_own_export import exported_here
 from .importers.fields import session_name
-from .importers.source_file import ImportRefusedError
+from .importers.refused_import import ImportRefusedError
 
 
 @dataclass(frozen=True, slots=True)

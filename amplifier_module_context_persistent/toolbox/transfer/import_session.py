@@ -19,8 +19,9 @@ from .import_drafts import ImportRules, import_drafts, read_drafts
 from .import_log import import_log
 from .import_places import Destination
 from .importers.account import Account, Import, ImportedSession
+from .importers.refused_import import ImportRefusedError
 from .importers.registry import FORMATS, Importer, format_check, importer_of, recognise
-from .importers.source_file import ImportRefusedError, Source
+from .importers.source_file import Source
 from .wanted_sessions import EVERY_SESSION, WantedSessions, facts_of_log, times_of
 
 __all__ = ["FORMATS", "Import", "ImportRefusedError", "ImportedSession", "import_session"]

@@ -26,7 +26,8 @@ from .fields import (
     text,
     thinking_block,
 )
-from .source_file import ImportRefusedError, Source, entries_of
+from .refused_import import ImportRefusedError
+from .source_file import Source, entries_of
 
 _MOST_DEPTH = 8
 _STEP = frozenset({"step_id", "timestamp", "source", "message", "model_name", "reasoning_content", "tool_calls"})

@@ -26,7 +26,8 @@ from ..spool import SpooledValues
 from .account import Account
 from .claude_code_files import with_whole_outputs
 from .fields import items, mapping, session_name, text
-from .source_file import Source, SourceObject, TwoSessionsError, objects_of
+from .refused_import import TwoSessionsError
+from .source_file import Source, SourceObject, objects_of
 
 NOT_CONVERSATIONAL = frozenset({"progress", "file-history-snapshot", "last-prompt", "permission-mode"})
 TYPES = NOT_CONVERSATIONAL.union(

@@ -32,7 +32,8 @@ from .codex_files import HistoryBase, RolloutName, history_base, parent_in, roll
 from .codex_reading_state import CONTEXT, AnswerLine, Rollout, held_event, text_in
 from .events import CompactionEvent, Event, KeptEntry, MessageRead, SessionStart
 from .fields import Message, items, mapping, metadata, named, result, session_name, text, user
-from .source_file import Sample, Source, SourceObject, TwoSessionsError, objects_of
+from .refused_import import TwoSessionsError
+from .source_file import Sample, Source, SourceObject, objects_of
 from .waiting_events import WaitingEvents
 
 MOST_SUBAGENTS = 10_000

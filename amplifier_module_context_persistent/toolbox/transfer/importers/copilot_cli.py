@@ -34,7 +34,8 @@ from .fields import (
     thinking_block,
     user,
 )
-from .source_file import Source, SourceObject, objects_of, one_session
+from .refused_import import one_session
+from .source_file import Source, SourceObject, objects_of
 from .waiting_events import WaitingEvents
 
 _NOT_CONVERSATIONAL = frozenset(

@@ -21,7 +21,8 @@ from .fields import mapping, named, session_name, text
 from .gemini_cli_chat import Chat
 from .gemini_cli_entries import TALK, events_of
 from .gemini_cli_files import parent_in_path, sub_agent_files
-from .source_file import ImportRefusedError, Sample, Source, entries_of, objects_of, one_session
+from .refused_import import ImportRefusedError, one_session
+from .source_file import Sample, Source, entries_of, objects_of
 from .waiting_events import WaitingEvents
 
 _ENTRIES = TALK | {"info", "error", "warning"}

@@ -17,7 +17,8 @@ from ....forms.canonical import call, kind_of_type, medium, plain_content, sourc
 from .account import Account
 from .events import CompactionEvent, Event, KeptEntry, MessageRead, SessionStart
 from .fields import Message, assistant, items, mapping, metadata, result, text, thinking_block, user
-from .source_file import ImportRefusedError, Source, entries_of
+from .refused_import import ImportRefusedError
+from .source_file import Source, entries_of
 
 
 def read(source: Source, account: Account) -> Iterator[Event]:

@@ -41,7 +41,8 @@ from .fields import (
     thinking_block,
     user,
 )
-from .source_file import Source, objects_of, one_session
+from .refused_import import one_session
+from .source_file import Source, objects_of
 from .waiting_events import NO_PLACE, WaitingEvents
 
 _CHANGES = frozenset({"model_change", "thinking_level_change"})

@@ -21,7 +21,8 @@ from .branches import Branch, TreeBranch, branches, split_tree
 from .events import CompactionEvent, Event, KeptEntry, MessageRead, SessionStart
 from .fields import Message, items, mapping, named, session_name, text
 from .provider_messages import whole_messages
-from .source_file import Sample, Source, SourceObject, objects_of, one_session
+from .refused_import import one_session
+from .source_file import Sample, Source, SourceObject, objects_of
 from .waiting_events import WaitingEvents
 
 _TALK = frozenset({"user", "assistant", "tool_result"})

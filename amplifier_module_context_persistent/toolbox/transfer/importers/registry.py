@@ -36,7 +36,8 @@ from . import (
 from .account import Account
 from .events import Event
 from .not_read import first_object, not_read
-from .source_file import ImportRefusedError, Sample, Source
+from .refused_import import ImportRefusedError
+from .source_file import Sample, Source
 
 Score = Callable[[Sample], int]
 """A function that returns how well a file fits a format: the number of sample entries that are surely in the format,

@@ -23,7 +23,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from secrets import token_hex
 from typing import Any, BinaryIO, NamedTuple
 
-from ....errors import ContextPersistentError, LogUnreadableError
+from ....errors import LogUnreadableError
 from ....log.archived_bytes import archived_bytes
 from ....log.filesystem import FileSystem, open_file
 from ..plain_copies import PrivateDirectory
@@ -33,6 +33,7 @@ from ..zstandard import MOST_UNPACKED_BYTES, most_unpacked_bytes, opened_zstd, z
 from . import long_list
 from .account import Account
 from .lines import BLOCK_BYTES, BOM, CUT, Line, as_object, read_lines
+from .refused_import import ImportRefusedError
 from .text_around import DocumentInText, find_document, is_readable
 from .text_encoding import FIRST_BYTES, as_utf8, not_utf8, wide_codec
 
@@ -48,31 +49,6 @@ _BINARY = {
     b"SQLite format 3": "this is a database of SQLite, in which agents keep sessions: export a session from the agent",
 }
 """The description of binary files that people try to import, by the file's first bytes."""
-
-
-class ImportRefusedError(ContextPersistentError, ValueError):
-    """The file has nothing that can be imported, or is not in the named format; nothing was written."""
-
-
-class TwoSessionsError(ImportRefusedError):
-    """Raised if a file contains a second session after the one at its beginning."""
-
-    def __init__(self, line: int, first: str, other: str) -> None:
-        super().__init__(
-            f"line {line:,} begins another session ({other!r}; the file begins with {first!r}): a file holds one "
-            "session; cut it before that line, and import both parts"
-        )
-
-
-def one_session(line: int, known: str, named: str) -> str:
-    """Return the id of a file's session: the known id, else the id that a line names.
-
-    Raises:
-        TwoSessionsError: the two ids differ.
-    """
-    if known and named not in ("", known):
-        raise TwoSessionsError(line, known, named)
-    return known or named
 
 
 class SourceObject(NamedTuple):

@@ -16,7 +16,8 @@ from ....messages.message import Message, metadata_of
 from .account import Account
 from .events import Event, MessageRead, SessionStart
 from .fields import items, mapping, metadata, named, text
-from .source_file import ImportRefusedError, Sample, Source
+from .refused_import import ImportRefusedError
+from .source_file import Sample, Source
 
 _Read = Callable[[dict[str, Any]], list[Message]]
 
