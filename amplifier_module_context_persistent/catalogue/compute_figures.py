@@ -219,7 +219,7 @@ class RecordPass:
         if not request.bill_id:
             return
         earlier = self._by_bill.get(request.bill_id)
-        if earlier is not None and earlier.answer_id != request.answer_id:
+        if earlier is not None and earlier is not request:
             earlier.usage = None
         self._by_bill[request.bill_id] = request
 

@@ -143,7 +143,8 @@ class ArchivedBytes:
 
     def is_all_lost(self) -> bool:
         """Return whether no line can be read; all frames have to be read before."""
-        return bool(self.damaged) and all(self.lost_part(n).lines == frame.lines for n, frame in enumerate(self.frames))
+        damaged = [self.frames[number].lines == self.lost_part(number).lines for number in self.damaged]
+        return bool(damaged) and len(damaged) == len(self.frames) and all(damaged)
 
     def first_damage(self) -> str:
         """Return the place of the first damaged frame found so far, and what is wrong there; "" if none was found."""
@@ -169,11 +170,12 @@ class ArchivedBytes:
             return b""
         packed = self._whole(frame.packed_bytes, frame.at)
         try:
-            return decompressed(frame, packed)
+            try:
+                return decompressed(frame, packed)
+            except ValueError as error:
+                return self._of_damaged(number, packed, str(error))
         except DependencyError as error:
             raise LogUnreadableError(0, str(error), self._path) from error
-        except ValueError as error:
-            return self._of_damaged(number, packed, str(error))
 
     def _of_damaged(self, number: int, packed: bytes, why: str) -> bytes:
         """Return what a damaged frame still gives, with an unreadable line in place of the rest."""

@@ -21,11 +21,13 @@ _STEP_BYTES = 4 << 10
 def with_bit_put_right(frame: Frame, packed: bytes) -> bytes | None:
     """Return a frame's content if exactly one bit of its compressed bytes was flipped; else None.
 
+    None also for a frame whose description is lost, because its checksum is not known.
+
     Args:
         frame: the frame's description.
         packed: the compressed bytes, which are damaged.
     """
-    if len(packed) != frame.packed_bytes:
+    if frame.is_lost or len(packed) != frame.packed_bytes:
         return None
     place = _flipped_bit(len(packed), crc32(packed) ^ frame.crc)
     if place is None:

@@ -160,6 +160,7 @@ class ThreadPool:
             self._place()
             if self._is_ending:
                 self._end_idle()
+                self._place()
             if not is_needed:
                 return
 

@@ -57,7 +57,7 @@ def replace_matches(
         hints = _CUTTING if is_word else _ENCODED
         if hints.search(text) is None:
             return text
-        around_chars = max(len(expression.pattern), 0 if is_word else AROUND_CHARS)
+        around_chars = max(len(expression.pattern), WORD_AROUND_CHARS if is_word else AROUND_CHARS)
         return _replace_encoded(expression, replacement, text, taken, literals, around_chars)
     except (TimeoutError, MemoryError) as error:
         raise SlowPatternError("the expression takes too much time or memory on one of the texts") from error
@@ -82,7 +82,7 @@ def _replace_encoded(
 ) -> str:
     """Replace the matches that only the decoded text has."""
     spans = set[tuple[int, int]]()
-    for reading in readings(text, max(around_chars, WORD_AROUND_CHARS)):
+    for reading in readings(text, around_chars):
         if not _may_match(reading.text, literals):
             continue
         for match in expression.finditer(reading.text, concurrent=True, timeout=REPLACE_S):

@@ -39,7 +39,7 @@ from .smaller_budgets import SideWindows
 
 logger = logging.getLogger(__name__)
 
-_MORE_ATTEMPTS = 3  # of a request whose log is replaced while its plan is made
+_ATTEMPTS = 4  # at a view, if the log is replaced each time while its plan is made
 SIDE_SHARE = 0.5  # a provider whose window is smaller than this share of the largest one gets plans of its own
 
 
@@ -125,24 +125,25 @@ class ViewService:
     def answer(self, log: Log, ask: Ask) -> ViewResult:
         """Make the view of a request, with a new plan if the view needs one.
 
+        If the log is purged while the plan is made, the view is made again.
+
         Raises:
             FloorError: the view cannot be made to fit.
             RetentionError: no message contains a text that the view must contain.
             LogError: the log cannot be read.
         """
-        built, is_current = self._answer_once(log, ask)
-        for _ in range(_MORE_ATTEMPTS):
+        for _ in range(_ATTEMPTS):
+            built, is_current = self._answer_once(log, ask)
             if is_current:
                 break
-            built, is_current = self._answer_once(log, ask)
         return built
 
     def _answer_once(self, log: Log, ask: Ask) -> tuple[ViewResult, bool]:
         """Make the view of a request as `answer` does, which describes the errors.
 
         Returns:
-            The view; and whether it may be sent. A view with a new plan may not be sent if the log was replaced while
-            the plan was made: after a purge both may contain what was purged. The plan is not stored then.
+            The view; and whether it is of the log as it is now. If the log was replaced while a plan was made, the view
+            is not: after a purge the plan and the view may contain what was purged. The plan is not stored then.
         """
         completed = self._complete(log, ask)
         index = log.index

@@ -92,7 +92,7 @@ def test_a_lock_that_another_process_keeps_ends_in_an_error_that_names_it(path: 
         began = time.monotonic()
         with pytest.raises(LockTimeoutError) as raised:
             append(log, 1)
-        assert time.monotonic() - began >= 0.2
+        assert 0.2 <= time.monotonic() - began < 60
         if sys.platform == "linux":
             assert f"process {child.pid} has held" in str(raised.value)
         assert isinstance(raised.value, TimeoutError)

@@ -1,4 +1,4 @@
-"""A connection to a PostgreSQL server whose every wait ends at a deadline."""
+"""A connection to a PostgreSQL server whose waits end at a deadline, unless the server goes on answering."""
 
 from __future__ import annotations
 

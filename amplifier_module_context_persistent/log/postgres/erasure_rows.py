@@ -57,15 +57,16 @@ def is_log_deleted(
     names = [f"log:{log_id}" for log_id in log_ids] or [f"session:{session_id}"]
     deleted = set[str]()
     """The salts of the deletions that name the log."""
+    lifted = set[str]()
     for line in lines:
         with contextlib.suppress(ValueError, TypeError, KeyError, AttributeError, RecursionError):
             value = json.loads(line)
-            deleted.difference_update(str(salt) for salt in value.get("lifts", ()))
+            lifted.update(str(salt) for salt in value.get("lifts", ()))
             if value.get("erased") == "session":
                 salt = str(value["salt"])
                 if any(salted_name(salt, name) in value["names"] for name in names):
                     deleted.add(salt)
-    return bool(deleted)
+    return bool(deleted - lifted)
 
 
 def _lines(connection: psycopg.Connection[Any], schema: str) -> list[str]:

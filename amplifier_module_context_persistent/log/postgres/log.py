@@ -41,14 +41,14 @@ from .open_marks import mark_key
 from .reader import PostgresReader
 from .rows import Head, Row
 from .server import FIRST_SHARE, PAUSE_S, Server, ServerError, is_refusal, timeline_of
-from .sqlstates import LOCK_NOT_AVAILABLE, READ_ONLY
+from .sqlstates import CONFLICTS, LOCK_NOT_AVAILABLE, READ_ONLY
 
 if TYPE_CHECKING:
     import psycopg
 
 logger = logging.getLogger(__name__)
 
-_RETRIED = frozenset({"40001", "40P01", LOCK_NOT_AVAILABLE, "57014", READ_ONLY})
+_RETRIED = frozenset({*CONFLICTS, LOCK_NOT_AVAILABLE, "57014", READ_ONLY})
 """SQLSTATE: serialization failure, deadlock, lock not available, query cancelled, read-only. Nothing was done."""
 
 

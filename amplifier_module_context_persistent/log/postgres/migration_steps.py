@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 from ...errors import ContextPersistentError
 from .layout import Layout
 from .partitions import divided, divisible_tables, grant_statements, is_partitioned, names_of_parts, part_statements
+from .sqlstates import LOCK_NOT_AVAILABLE
 
 if TYPE_CHECKING:
     import psycopg
@@ -33,7 +34,6 @@ ATTEMPTS = 5
 PAUSE_S = 1.0
 """The pause between two attempts, in seconds. Sessions that waited behind the first attempt continue meanwhile."""
 
-_LOCK_NOT_AVAILABLE = "55P03"
 _INDEX = "create index if not exists "
 READ, APPEND, PURGE = "grant-read", "grant", "grant-purge"
 """The rights of a role, by the options of `storage init`."""
@@ -347,7 +347,7 @@ def run_briefly(
             while connection.execute(statement.encode()).rowcount > 0 and statement.startswith("update"):
                 pass
         except Exception as error:
-            if getattr(error, "sqlstate", None) != _LOCK_NOT_AVAILABLE:
+            if getattr(error, "sqlstate", None) != LOCK_NOT_AVAILABLE:
                 raise
             holders = _holders(connection, schema)
             if attempt + 1 == ATTEMPTS:

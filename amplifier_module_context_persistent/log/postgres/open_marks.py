@@ -95,8 +95,10 @@ class OpenMarks:
                 self._missing.add(key)
                 self._restore()
             if self._watcher is None and not self._is_pooled:
-                self._watcher = threading.Thread(target=self._watch, name="context-persistent marks", daemon=True)
-                self._watcher.start()
+                watcher = threading.Thread(target=self._watch, name="context-persistent marks", daemon=True)
+                with suppress(RuntimeError):  # no thread can be started; the next `take` tries again
+                    watcher.start()
+                    self._watcher = watcher
 
     def check(self) -> None:
         """Take all marks again if their connection was lost, unless another thread is doing it."""
@@ -127,8 +129,6 @@ class OpenMarks:
 
         Return False if the server did not remove the lock.
         """
-        if self._connection is None:
-            return True
         try:
             self._ask(self._connection, b"select pg_catalog.pg_advisory_unlock_shared(%s)", key)
         except Exception:  # noqa: BLE001 - after any error, the caller closes the connection

@@ -19,6 +19,7 @@ from ...errors import LogUnreadableError
 from ..database_location import Location, parse_location
 from .layout import LogId, LogKey, layout_of
 from .server import ServerError, using
+from .sqlstates import NO_RIGHTS
 
 if TYPE_CHECKING:
     import psycopg
@@ -32,7 +33,7 @@ CHUNK = 256
 _REASONS = {
     "42P01": "the database has no tables for questions, so sessions are read for each;"
     " `storage init --migrate` makes them",
-    "42501": "this role has no right to the tables for questions, so sessions are read for each; `storage init`"
+    NO_RIGHTS: "this role has no right to the tables for questions, so sessions are read for each; `storage init`"
     " with --grant or --grant-read gives it",
 }
 """The messages for errors of the server, by SQLSTATE: undefined table, insufficient privilege."""

@@ -352,6 +352,7 @@ def test_a_step_that_somebody_stands_in_the_way_of_is_given_up(
     server: TestServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With a word on who it is; sessions wait a second at most; the next call goes on."""
+    assert migration_steps.LOCK_TIMEOUT_S <= 1
     url = f"{server.server.get_uri()}&schema=waiting"
     init(url)
     monkeypatch.setattr(migration_steps, "STEPS", (*migration_steps.STEPS, A_STEP))
