@@ -139,8 +139,7 @@ def write(messages: Iterable[Message], *, exact: bool = False) -> list[Message]:
 def _write_one(message: Message) -> Message:
     is_own_form = form_of(message) == NAME
     blocks = list(result_blocks(message))
-    written_blocks = [write_block(block, is_own_form=is_own_form) for block in blocks]
-    content = [written for written in written_blocks if written is not None]
+    content = [write_block(block, is_own_form=is_own_form) for block in blocks]
     result: Message = {"role": "tool", "tool_call_id": message.get("tool_call_id"), "content": content}
     structured = [block for block in blocks if is_own_form and block.get("structured") is True]
     if structured:
@@ -155,8 +154,8 @@ def _write_one(message: Message) -> Message:
     return result
 
 
-def write_block(block: Mapping[str, Any], *, is_own_form: bool) -> Message | None:
-    """Return a result's block in MCP's form; never None.
+def write_block(block: Mapping[str, Any], *, is_own_form: bool) -> Message:
+    """Return a result's block in MCP's form.
 
     With `is_own_form`, the block was read from MCP, and is written back unchanged.
     """

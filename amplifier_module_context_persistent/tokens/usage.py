@@ -85,6 +85,12 @@ def read_usage(usage: Any, *, provider: str = "", model: str = "") -> ReportedUs
     )
 
 
+def reports_cached(usage: Mapping[str, Any]) -> bool:
+    """Return whether a report has the number of tokens that were read from the cache, even if the number is 0."""
+    places = [usage, *(usage[key] for key in _DETAILS if isinstance(usage.get(key), Mapping))]
+    return any(_first(place, (*_CACHED_APART, *_CACHED_WITHIN)) is not None for place in places)
+
+
 def _cached_within(usage: Mapping[str, Any]) -> int:
     """Return the cached tokens that a report counts within the input, in the report itself or in its details."""
     details: Mapping[str, Any] = {}

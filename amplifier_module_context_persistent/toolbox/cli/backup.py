@@ -266,8 +266,7 @@ def _erase(there: Side, *, dry_run: bool, yes: bool, as_json: bool) -> int:
 def _check(there: Side, *, as_json: bool) -> int:
     check = _read_again(there, [], all_copies=True)
     if as_json:
-        damaged = [{"path": path, "error": why} for path, why in check.damaged.items()]
-        click.echo(json.dumps({"logs": check.read, "damaged": damaged}))
+        click.echo(json.dumps({"logs": check.read, "damaged": check.to_json()["damaged"]}))
     else:
         for path, why in check.damaged.items():
             click.echo(f"DAMAGED: {one_line(path)}: {why}", err=True)

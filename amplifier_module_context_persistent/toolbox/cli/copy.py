@@ -43,7 +43,8 @@ def copy(context: click.Context, source: str, target: str, *, dry_run: bool, aga
             check_not_erased(path, location)
         done = copy_log(path, location, dry_run=dry_run, files=files)
     if done.damage:
-        click.echo(f"DAMAGED: {one_line(shown_location(path))}: {one_line(done.damage)}; copied as it is", err=True)
+        where = one_line(shown_location(path))
+        click.echo(f"DAMAGED: {where}: {one_line(done.damage)}; a copy has the damage too", err=True)
     if as_json:
         click.echo(json.dumps({**done.to_json(), "dry_run": dry_run}))
     elif dry_run:

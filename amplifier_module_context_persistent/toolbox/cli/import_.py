@@ -304,7 +304,7 @@ def show_report(report: Import, *, dry_run: bool) -> None:
     for erased in report.erased:
         say(f"  {erased}")
     _show_account(report.account)
-    _show_losses(f"imported although: {len(report.notes):,}", report.notes, len(report.notes))
+    _show_losses(f"noted: {len(report.notes):,}", report.notes, len(report.notes))
     _show_losses(_not_imported(report.account), report.not_carried, report.lost)
     if dry_run:
         say("Nothing was done (--dry-run).")

@@ -56,11 +56,13 @@ def _count(exact: Pattern, any_case: Pattern, sessions: Sequence[SessionFile]) -
         path = str(session.path)
         if path in ruled_out:
             continue
-        with suppress(OSError, ContextPersistentError, ValueError, TimeoutError, MemoryError):
+        try:
             read_bytes += os.stat(path).st_size
             if read_bytes > _MOST_BYTES:
                 return count, False
             count += _count_in(path, exact, any_case)
+        except (OSError, ContextPersistentError, ValueError, TimeoutError, MemoryError):
+            is_whole = False
     return count, is_whole
 
 

@@ -365,7 +365,7 @@ def _show_plan(planned: Sequence[SessionPurge], what: Purge, report: PurgeReport
             copies += session.copies
     if copies:
         with_match = " that hold it" if what.redact else ""
-        report.say(f"The host keeps copies of its own{with_match}, which are not touched:")
+        report.say(f"The host or another agent keeps copies{with_match}, which are not touched:")
         for copy in copies:
             report.say(f"  {copy}")
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from ...messages.json_fields import present
 from ..maintenance.purge_options import PurgeCounts
 from ..transfer.purge_session import SessionPurge
 from ..transfer.write_host_files import BACKUP_MARK
@@ -43,7 +44,8 @@ class PurgeReport:
     def plan(self, session: SessionPurge) -> None:
         """Print how much a purge removes from one session, and which of the session's files it changes."""
         removed = "would be removed" if self.dry_run else "will be removed for good"
-        self.say(f"{session.path}: of this log, this {removed}:")
+        whose = "log" if session.is_log else "session of another agent"
+        self.say(f"{session.path}: of this {whose}, this {removed}:")
         if session.finishes:
             self.say(
                 "  an earlier purge was interrupted; this one finishes it, but what only that one was to remove stays"
@@ -81,7 +83,7 @@ class PurgeReport:
             "purged": [_plain(session) for session in purged],
             "copies_that_stay": [copy for session in planned for copy in session.copies],
             "errors": self._errors,
-            **({"other_capitals": self.other_capitals} if self.other_capitals else {}),
+            **present(other_capitals=self.other_capitals),
         }
         click.echo(json.dumps(result))
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 import webbrowser
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -202,25 +203,42 @@ def _make_pages(
     from ..report import report as make_report
 
     failed: dict[str, str] = {}
-    made = 0
+    due = list[tuple[str, SessionFile, list[SessionFile]]]()
+    """The pages to be made: the name of the file, the session, and its sub-agents."""
     candidates = sessions_that_may_belong(str(session.path) for session in sessions)
-    with stages() as tell:
-        for number, session in enumerate(sessions):
-            tell("making reports", number, len(sessions))
-            try:
-                with open_transcript(str(session.path)) as transcript:
-                    name = _own_name(transcript)
-                    below = _sub_agents(session, candidates)
-                    if not force and pages.is_current(name, session, below):
-                        continue
-                    pages.begin(name, session, below)
+    for session in sessions:
+        with _noting_failure(failed, session):
+            with open_transcript(str(session.path)) as transcript:
+                name = _own_name(transcript)
+            below = _sub_agents(session, candidates)
+            if force or not pages.is_current(name, session, below):
+                pages.begin(name, session, below)
+                due.append((name, session, below))
+    if not due:
+        return 0, failed
+    made = 0
+    pages.save()
+    try:
+        with stages() as tell:
+            for number, (name, session, below) in enumerate(due):
+                tell("making reports", number, len(due))
+                with _noting_failure(failed, session), open_transcript(str(session.path)) as transcript:
                     make_report(transcript, pages.directory / name, force=True, sub_agents=below, **options)
                     pages.finish(name)
                     made += 1
-            except (OSError, ContextPersistentError, ValueError, UnusableError) as error:
-                failed[session.id] = reason(error)
-                click.echo(escaped(f"{one_line(session.id)}: {reason(error)}"), err=True)
+    finally:
+        pages.save()
     return made, failed
+
+
+@contextmanager
+def _noting_failure(failed: dict[str, str], session: SessionFile) -> Iterator[None]:
+    """Print and note why the page of a session cannot be made, if a `with` block raises an error that says it."""
+    try:
+        yield
+    except (OSError, ContextPersistentError, ValueError, UnusableError) as error:
+        failed[session.id] = reason(error)
+        click.echo(escaped(f"{one_line(session.id)}: {reason(error)}"), err=True)
 
 
 def _gone_sessions() -> Callable[[str, str], bool]:

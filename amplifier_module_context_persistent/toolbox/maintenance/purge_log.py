@@ -217,10 +217,15 @@ def _count_beside(reader: ReadableLog, purge: Purge, counts: PurgeCounts) -> Non
         counts.saved_tails = len(tails)
         counts.torn_bytes = file.torn.torn_bytes if file.torn and not purge.is_torn_only else 0
     elif purge.redact is not None:
-        counts.tails_matching = sum(_matches(name, purge.redact) for name in tails)
+        counts.tails_matching = len(matching_tails(file.path, purge.redact))
         if file.torn is not None:  # the purge saves this tail aside
             tail = file.file.read(file.torn.offset, file.torn.torn_bytes)
             counts.tails_matching += holds_match(tail, purge.redact)
+
+
+def matching_tails(log: str, replace: Replace) -> list[str]:
+    """Return the paths of the torn tails saved beside a log that contain text to be redacted."""
+    return [tail for tail in saved_tails(log) if _matches(tail, replace)]
 
 
 def _matches(name: str, replace: Replace) -> bool:

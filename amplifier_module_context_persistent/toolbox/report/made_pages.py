@@ -21,6 +21,7 @@ from pathlib import Path
 from ...log.atomic_file import NewFile
 from ...log.database_location import shown_location, split_location, stored_name
 from ...sessions.find_session import SessionFile
+from ...sessions.session_name import METADATA_NAME
 from ..maintenance.leftovers import parts_of
 from ..maintenance.note_beside_log import Content, content_of
 from .index_page import INDEX_NAME, is_report
@@ -77,25 +78,19 @@ class MadePages:
         return known is None or (not known.is_being_made and known.below == _ids(below))
 
     def begin(self, name: str, session: SessionFile, below: Iterable[SessionFile]) -> None:
-        """Note that a page is about to be made.
-
-        Raises:
-            OSError: the note cannot be written.
-        """
+        """Note that a page is about to be made. Save the note before that, so that the page is known as ours."""
         known = self._pages.get(name)
         contents = known.contents if known is not None else []
         self._pages[name] = MadePage(session.id, place_of(session.path), _ids(below), contents, is_being_made=True)
-        self._save()
 
     def finish(self, name: str) -> None:
-        """Note the content of a page that was made.
+        """Note the content of a page that was made. Save the note after the last page.
 
         Raises:
-            OSError: the page cannot be read, or the note cannot be written.
+            OSError: the page cannot be read.
         """
         page = self._pages[name]
         page.contents, page.is_being_made = [content_of(self.directory / name)], False
-        self._save()
 
     def remove_gone(self, is_gone: Callable[[str, str], bool]) -> tuple[list[str], list[str]]:
         """Remove the pages whose sessions are gone, and what killed runs left of pages.
@@ -127,13 +122,18 @@ class MadePages:
             for part in parts_of(os.fspath(self.directory / own)):
                 os.remove(part)
         if self.is_noted():
-            self._save()
+            self.save()
         return removed, changed
 
     def _is_ours(self, path: Path, page: MadePage) -> bool:
         return content_of(path) in page.contents or (page.is_being_made and is_report(path))
 
-    def _save(self) -> None:
+    def save(self) -> None:
+        """Write the note.
+
+        Raises:
+            OSError: it cannot be written.
+        """
         value = {"version": _VERSION, "pages": {name: asdict(page) for name, page in self._pages.items()}}
         with NewFile(self.directory / NOTE_NAME, replace=True) as file:
             file.write(json.dumps(value).encode() + b"\n")
@@ -168,5 +168,5 @@ def _changed_s(session: SessionFile) -> float:
     changed_s = session.modified_s
     if isinstance(session.path, Path):
         with suppress(OSError):
-            changed_s = max(changed_s, session.path.with_name("metadata.json").stat().st_mtime)
+            changed_s = max(changed_s, session.path.with_name(METADATA_NAME).stat().st_mtime)
     return changed_s

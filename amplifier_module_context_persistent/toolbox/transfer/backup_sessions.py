@@ -96,9 +96,9 @@ class HeldErased:
     """Content in a backup that was erased in the home."""
 
     asides: list[Path] = field(default_factory=list)
-    """Copies that were made before a purge of their log."""
+    """Copies from before a purge of their log, replaced copies, and saved torn tails."""
     sessions: list[ErasingStep] = field(default_factory=list)
-    """Sessions that the home no longer has and that hold erased content, with the planned erasure."""
+    """Sessions with erased content, with the planned erasure."""
 
     def __len__(self) -> int:
         return len(self.asides) + len(self.sessions)

@@ -12,6 +12,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from ...messages.json_fields import present
+
 MARK_KEY = "contextPersistent"
 
 
@@ -28,8 +30,7 @@ class ExportMark(NamedTuple):
 
 def write_mark(log_id: str, session_id: str = "", message_id: str | None = None) -> dict[str, Any]:
     """Return the key and the value that mark a record; empty if there is nothing to mark it with."""
-    ids = {"session": session_id, "message": message_id or "", "log": log_id}
-    mark = {key: value for key, value in ids.items() if value}
+    mark = present(session=session_id, message=message_id, log=log_id)
     return {MARK_KEY: mark} if mark else {}
 
 

@@ -8,7 +8,7 @@ are chosen by people, and `alice_smith` is no sub-agent of `alice`. A fork is a 
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -96,41 +96,36 @@ class Families:
         return next((parent for parent in named if is_named_by_host(session_id, parent)), "")
 
 
-def sub_agents_of(logs: Iterable[str], candidates: Iterable[SessionFile]) -> list[SessionFile]:
+def sub_agents_of(logs: Iterable[str], candidates: Sequence[SessionFile]) -> list[SessionFile]:
     """Return the sessions of the sub-agents of sessions, and of their sub-agents.
 
     Args:
         logs: the logs of the sessions; they may be gone.
         candidates: the sessions to choose from.
     """
-    candidates = list(candidates)
-    families = _families_of(logs, ((str(session.path), session.id) for session in candidates))
-    found = list[SessionFile]()
-    for session in candidates:
-        if _is_below(families, str(session.path)):
-            found.append(session)
-    return found
+    families = _families_of(logs, (str(session.path) for session in candidates))
+    return [session for session in candidates if _is_below(families, str(session.path))]
 
 
 def belongs_to_any(log: str, logs: Iterable[str]) -> bool:
     """Return whether a log, which may be gone, is that of a sub-agent of the session of one of these logs."""
-    return _is_below(_families_of(logs, [(log, _place_and_id(log)[1])]), log)
+    return _is_below(_families_of(logs, [log]), log)
 
 
 Found = Mapping[str, tuple[Families, Collection[str]]]
 """By place: the families of its sessions, and the ids of the sessions whose sub-agents are looked for."""
 
 
-def _families_of(logs: Iterable[str], others: Iterable[tuple[str, str]]) -> Found:
-    """Return the families of the places of logs. `others` are pairs of a log and its session's id."""
+def _families_of(logs: Iterable[str], others: Iterable[str]) -> Found:
+    """Return the families of the places of logs. `others` are the logs that may belong to sub-agents."""
     roots = dict[str, dict[str, str | Path]]()
     for log in logs:
         place, session_id = _place_and_id(log)
         if session_id:
             roots.setdefault(place, {})[session_id] = log
     known = {place: dict(of_place) for place, of_place in roots.items()}
-    for log, session_id in others:
-        place, _ = _place_and_id(log)
+    for log in others:
+        place, session_id = _place_and_id(log)
         if place in known:
             known[place].setdefault(session_id, log)
     return {place: (Families(known[place], of_place), of_place) for place, of_place in roots.items()}

@@ -17,6 +17,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from ...errors import LockTimeoutError
+from ...sessions.hosts import is_hosts_file
 
 TIMEOUT_S = 10.0
 _HOSTS_PROJECTS = (".amplifier", "projects")
@@ -78,5 +79,5 @@ def remove_stale_locks(root: Path) -> None:
 
 
 def _is_in_home(lock: Path) -> bool:
-    """Return whether a lock file is in a home, `.amplifier/projects/PROJECT/sessions`."""
-    return lock.parts[-5:-3] == _HOSTS_PROJECTS
+    """Return whether a lock file is in a home: that of a host here, or another `.amplifier/projects`."""
+    return lock.parts[-5:-3] == _HOSTS_PROJECTS or is_hosts_file(lock)

@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from ...catalogue.catalogue_file import remove_catalogue
-from ...errors import ArchiveError, LogError, LogFailedError, PurgeError
+from ...errors import ArchiveError, LogError, LogFailedError, PurgeError, reason_of
 from ...log.contract import ReadableLog
 from ...log.database_location import stored_name
 from ...log.filesystem import FileSystem
@@ -73,7 +73,8 @@ class SessionPurge:
     removed: list[str] = field(default_factory=list)
     """The paths of our files that are deleted: copies that a rewind kept, and files that killed operations left."""
     copies: list[str] = field(default_factory=list)
-    """The paths of the host's copies, each with a remark if there is one. For a redaction, only copies with the text.
+    """The paths of copies that stay, of the host or of another agent, each with a remark if there is one. For a
+    redaction, only copies with the text.
     """
     handed_over: list[HandedOver] = field(default_factory=list)
     """The sessions of other agents that forks of this session wrote, that hold the text, and that are still ours."""
@@ -169,21 +170,25 @@ def _look_at_handed_over(planned: SessionPurge, found: Iterable[HandedOver], rep
 def plan_handed_over(what: Purge, planned: Iterable[SessionPurge]) -> list[SessionPurge]:
     """Plan a redaction of the sessions of other agents that were forked from logs that no plan is about.
 
-    Such a log was deleted, or lies outside of the projects.
+    Such a log was deleted, or lies outside of the projects. If a session cannot be read, its `error` has the reason.
 
     Raises:
-        OSError: the list of these sessions, or one of them, cannot be read.
+        OSError: the list of these sessions cannot be read.
     """
     if what.redact is None:
         return []
     known = {one.log_id for one in planned if one.log_id}
     alone = list[SessionPurge]()
     for one in handed_over():
+        if one.log_id in known:
+            continue
         purge = SessionPurge(one.path, is_log=False)
-        if one.log_id not in known:
+        try:
             _look_at_handed_over(purge, [one], what.redact)
+        except OSError as error:
+            purge.error = reason_of(error)
         purge.is_left = bool(purge.copies or purge.linked)
-        if purge.is_left or not purge.is_nothing:
+        if purge.error or purge.is_left or not purge.is_nothing:
             alone.append(purge)
     return alone
 

@@ -30,19 +30,19 @@ from ...catalogue.catalogue_file import CatalogueError
 from ...errors import ContextPersistentError, reason_of
 from ...log.database_location import stored_name
 from ...log.open_reader import open_reader
-from ...log.save_torn_tail import saved_tails
 from ...messages.message_times import instant_of
 from ...paths import LOG_NAME, why_linked
 from ...sessions.find_session import SessionFile
 from ...sessions.overview import overview_of
-from ...sessions.sub_agents import is_named_by_host, noted_parent, possible_roots, root_of
+from ...sessions.sub_agents import is_named_by_host, possible_roots, root_of
 from ..maintenance.leftovers import place_left
 from ..maintenance.note_beside_log import DELETING, PURGING, WrittenFiles
+from ..maintenance.purge_log import matching_tails
 from ..maintenance.purge_options import Purge
 from .delete_sessions import Deletion, delete_session, plan_deletion
 from .erasure_list import lift_in, note_erasures, read_erasures
 from .erasure_record import SESSION, Erasure
-from .find_host_copies import told_matches
+from .families import origin_of
 from .purge_session import SessionPurge, plan_session_purge, purge_session, remove_left
 from .sync_sides import Side
 from .undone_erasures import erasures_about, purge_of, salts_of_purges
@@ -79,7 +79,7 @@ class ErasingStep:
         redact = self.what.redact if self.what is not None else None
         if redact is None or stored_name(path) is not None:
             return []
-        return [tail for tail in saved_tails(path) if told_matches(tail, redact)]
+        return matching_tails(path, redact)
 
     @property
     def linked(self) -> list[str]:
@@ -213,11 +213,12 @@ def _plan_deletion(session: SessionFile, side: Side, erasures: list[Erasure]) ->
 
 def _is_orphan(session: SessionFile, side: Side) -> bool:
     """Return whether a session is a sub-agent's and its side does not have the parent."""
-    path = str(session.path)
-    parent = noted_parent(session.id, path) if stored_name(path) is None else None
+    origin = origin_of(session.path)
+    if origin.is_fork or "_" not in session.id:
+        return False
     known = {other.id for other in side.sessions()}
-    if parent is not None:
-        return parent not in known
+    if origin.parent:
+        return origin.parent not in known
     is_sub_agent = any(is_named_by_host(session.id, root) for root in possible_roots(session.id))
     return is_sub_agent and root_of(session.id, known - {session.id}) is None
 

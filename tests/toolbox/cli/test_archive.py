@@ -293,7 +293,7 @@ def test_a_damaged_frame_is_told_with_its_place() -> None:
     run("show", "one", code=None)
     shows(run("archive", "--undo", "one", "--yes", code=2).stderr, "NOT BROUGHT BACK", "is damaged")
     told = run("copy", "one", "copy.jsonl", code=1)
-    shows(told.output, "DAMAGED: ", "frame ", "copied as it is", "read back and the same")
+    shows(told.output, "DAMAGED: ", "frame ", "a copy has the damage too", "read back and the same")
     assert "frame " in json.loads(run("copy", "one", "other.jsonl", "--json", code=1).stdout)["damage"]
     assert path.read_bytes() == packed
 

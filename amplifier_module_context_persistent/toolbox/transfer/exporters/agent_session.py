@@ -19,7 +19,7 @@ from ....messages.message import Message, is_block, metadata_of, result_id_of, t
 from ....messages.message_times import instant_of, timestamp_of
 from ....messages.metadata import given_id
 from ....messages.normalize import NO_OUTPUT
-from ....tokens.usage import CACHE_WRITES, read_usage, token_count
+from ....tokens.usage import CACHE_WRITES, read_usage, reports_cached, token_count
 from ....view.entry import INSTRUCTING
 from ..export_mark import write_mark
 from .session_view import SessionView, first_time, session_name
@@ -146,9 +146,6 @@ class AnswerUsage:
         return self.uncached + (self.cached or 0)
 
 
-_CACHED = ("cache_read_tokens", "cache_read_input_tokens", "cached_tokens")
-
-
 def answer_usage(message: Message) -> AnswerUsage:
     """Return the usage in an answer's metadata."""
     given = metadata_of(message).get("usage")
@@ -161,7 +158,7 @@ def answer_usage(message: Message) -> AnswerUsage:
     return AnswerUsage(
         is_known=True,
         uncached=usage.uncached,
-        cached=usage.cached if usage.cached or any(key in plain for key in _CACHED) else None,
+        cached=usage.cached if reports_cached(plain) else None,
         output=usage.output,
         reasoning=token_count(plain.get("reasoning_tokens")),
         writes={key: count for key, count in counts.items() if count is not None},

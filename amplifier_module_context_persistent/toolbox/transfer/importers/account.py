@@ -64,7 +64,7 @@ class Account:
     lost: list[LostLine] = field(default_factory=list)
     """The first `MOST_NAMED` losses."""
     notes: list[LostLine] = field(default_factory=list)
-    """Defects of lines that became messages nevertheless."""
+    """Defects that cost no message, such as a conversation without words."""
     file: str = ""
     """The name of the file that is being read; "" for the source file itself."""
     has_left_out: bool = False
@@ -207,7 +207,7 @@ class Import:
 
     @property
     def notes(self) -> Sequence[LostLine]:
-        """Defects of lines that were copied nevertheless."""
+        """Defects that cost no message."""
         return self.account.notes
 
     @property

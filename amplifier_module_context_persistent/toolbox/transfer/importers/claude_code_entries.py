@@ -235,7 +235,7 @@ def _complete_outputs(entry: dict[str, Any], path: str, line: int, account: Acco
 
 
 def _is_repeated(file: ClaudeFile, at: SourceObject, account: Account) -> bool:
-    """Return whether an earlier entry has the same uuid, If so, note the entry in the account.
+    """Return whether an earlier entry has the same uuid. If so, note the entry in the account.
 
     Resumed sessions contain such copies. An earlier entry that is silent, or that is from a `progress` entry, does not
     count: a message may have its uuid.
@@ -456,7 +456,7 @@ _FACTS = (("cwd", "cwd"), ("git_branch", "gitBranch"), ("version", "version"), (
 
 def _note_facts(file: ClaudeFile, entry: dict[str, Any], kind: str) -> None:
     session = id_text(entry.get("sessionId"))
-    if not file.session_id or session == file.name:
+    if session and (not file.session_id or session == file.name):
         file.session_id = session
     for key, theirs in _FACTS:
         if key not in file.facts and theirs in entry and (found := text(entry[theirs])):

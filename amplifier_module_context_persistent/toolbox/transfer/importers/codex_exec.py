@@ -231,7 +231,10 @@ def _bill(thread: _Thread, at: SourceObject) -> None:
     )
     for event in reversed(thread.events):
         if isinstance(event, MessageRead) and event.message["role"] == "assistant":
-            event.message["metadata"] = {**event.message["metadata"], "usage": usage}
+            facts = event.message["metadata"]
+            before = facts.get("usage", {})  # a request without an answer is billed to the answer before it
+            both = {key: count + before.get(key, 0) for key, count in usage.items()}
+            event.message["metadata"] = {**facts, "usage": {**before, **both}}
             return
     if usage:
         thread.account.lose_part(at.number, "the usage of a turn without an answer")

@@ -55,8 +55,8 @@ def conversations_in(
             account.skip("conversation without messages")
             note_empty(account, name)
         else:
+            seen |= {known_id} - {""}
             yield name, one
-        seen |= {known_id} - {""}
 
 
 def note_empty(account: Account, name: str) -> None:

@@ -3,7 +3,7 @@
 Source: google-gemini/gemini-cli, `chatRecordingTypes.ts`, `chatRecordingService.ts` at 016443b. In JSON Lines the first
 line has the facts about the session; messages and control lines follow: `$set` changes fields of the session,
 `$rewindTo` removes a message and all later ones. A second message with the same id replaces the first one. `$set` with
-`messages` gives the history that the model gets from there on (`gemini_cli_history.py`). Sub-agents have files of their
+`messages` gives the history that the model gets from there on (`gemini_cli_chat.py`). Sub-agents have files of their
 own (`gemini_cli_files.py`).
 """
 

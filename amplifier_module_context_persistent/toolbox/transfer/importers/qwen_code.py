@@ -129,7 +129,8 @@ def _events_of(file: _QwenFile, at: SourceObject, account: Account) -> list[Even
         return [KeptEntry(record, number, subtype or kind)]
     messages = _messages(at, account)
     parts = mapping(record["message"]).get("parts")
-    file.said.append((hash(repr(parts)), [one["metadata"]["message_id"] for one in messages]))
+    if record.get("isSidechain") is not True:  # a compression is of the session itself
+        file.said.append((hash(repr(parts)), [one["metadata"]["message_id"] for one in messages]))
     return [MessageRead(one, number) for one in messages] or [KeptEntry(record, number, kind)]
 
 

@@ -56,9 +56,9 @@ class Importer(NamedTuple):
     if the file is not in this format at all."""
     score: Score
     marks: frozenset[str] = frozenset()
-    """Keys that only this format has. A line with such a key is never in another format."""
+    """Keys of this format. A line with such a key is not checked further."""
     may_have: Callable[[dict[str, Any]], bool] = lambda _: False
-    """Returns whether such a file may have a line without these keys, although it may also be in another format."""
+    """Returns whether a line without these keys may be in such a file. Then the line is not refused."""
 
 
 def _lines(is_entry: Callable[[dict[str, Any]], bool]) -> Score:

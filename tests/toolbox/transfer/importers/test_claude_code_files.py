@@ -10,11 +10,20 @@ import pytest
 from amplifier_module_context_persistent.log.record_line import decode
 from amplifier_module_context_persistent.toolbox.transfer.importers import claude_code_files
 from tests.support.claude_entries import answers, says
-from tests.support.imports import history_and_view, imported, write_jsonl
+from tests.support.imports import history_and_view, imported, records, write_jsonl
 from tests.support.sweeps import proof
 
 CALL = {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "cat big"}}
 WHOLE = "line 1\n" + "a line of the middle\n" * 5_000 + "the last line"
+
+
+def test_a_sub_agent_keeps_its_session_whatever_its_records_lack(tmp_path: Path) -> None:
+    """A summary names no session."""
+    source = write_jsonl(tmp_path / "s.jsonl", [says("u1", None, "look")])
+    told = {**says("k1", None, "prompt"), "isSidechain": True, "agentId": "abc"}
+    write_jsonl(tmp_path / "s" / "subagents" / "agent-abc.jsonl", [told, {"type": "summary", "summary": "S"}])
+    child = imported(source).sessions[1]
+    assert records(child.path, "header")[0]["source"]["session_id"] == told["sessionId"]
 
 
 def persisted(path: str) -> str:

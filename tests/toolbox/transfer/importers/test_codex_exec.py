@@ -146,3 +146,10 @@ async def test_usage_of_single_requests_is_added_up(tmp_path: Path) -> None:
     told = [older("agent_message", message="A."), older("token_count", input_tokens=5, output_tokens=1)]
     _, history, _ = await imported_history(tmp_path / "out.jsonl", [OLDER[1], *told, *told])
     assert [one["metadata"].get("usage") for one in history[1:]] == [{"input_tokens": 5, "output_tokens": 1}] * 2
+
+
+async def test_usage_of_a_request_without_an_answer_is_billed_with_the_answer_before(tmp_path: Path) -> None:
+    told = [older("agent_message", message="A."), older("token_count", input_tokens=5, output_tokens=1)]
+    alone = older("token_count", input_tokens=20, output_tokens=7)
+    _, history, _ = await imported_history(tmp_path / "out.jsonl", [OLDER[1], *told, alone])
+    assert history[1]["metadata"]["usage"] == {"input_tokens": 25, "output_tokens": 8}

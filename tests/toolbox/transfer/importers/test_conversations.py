@@ -256,6 +256,12 @@ def test_one_conversation_of_claude_ai_does_not_cost_the_others(home: Path, bad:
     assert report.account.lines == report.account.accounted
 
 
+def test_an_empty_conversation_does_not_take_the_id_of_a_full_one(home: Path) -> None:
+    report = import_session(export(home / "conversations.json", {**CHAT, "mapping": {}}, CHAT))
+    assert [one.session_id for one in report.sessions if one.kind == "session"] == ["one"]
+    assert not [one.reason for one in report.not_carried if "the same id" in one.reason]
+
+
 def test_two_ids_that_become_one_are_two_sessions(home: Path) -> None:
     """`_` cannot be part of an id; a second import finds both."""
     talks = [conversation(name, node("a", None, "", "user", name)) for name in ("a_b", "a-b")]
