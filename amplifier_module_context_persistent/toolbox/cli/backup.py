@@ -19,7 +19,7 @@ import click
 from ...clock import utc_now
 from ...log.room_on_disk import free_bytes
 from ..transfer.backup_sessions import Backup, BackupStep, Done, HeldErased, erase_held, open_backup
-from ..transfer.check_copies import checked_copies, why_not_whole
+from ..transfer.check_backup import checked_copies, why_not_whole
 from ..transfer.restore_sessions import Restore
 from ..transfer.sync_sessions import pairs_of
 from ..transfer.sync_sides import Side, home_side

@@ -22,7 +22,7 @@ from ..transfer.erased_session_names import name_of_id
 from ..transfer.erasure_is_about import concerning
 from ..transfer.erasure_list import erasures
 from ..transfer.erasure_record import SESSION
-from ..transfer.families import belongs_to_any, origin_of, sub_agents_of
+from ..transfer.families_of_sub_agents import belongs_to_any, origin_of, sub_agents_of
 from ..transfer.purge_session import places_left
 from .completion import complete
 from .delete_listed import clear_up, delete_listed, looked_at

@@ -334,7 +334,7 @@ def _show_its_files(deletion: Deletion, *, host_files: bool) -> None:
         _show_files("stays, the host's", deletion.host_files)
     _show_files("stays, perhaps left by a killed writer", deletion.doubtful)
     _show_files("stays, shared by hosts, with all messages", deletion.shared)
-    _show_files("stays, another agent's session that was forked from it", deletion.handed_over)
+    _show_files("stays, another agent's session that was forked from it", deletion.agent_forks)
     if deletion.is_copy:
         _show_files("stays, the same session: only this copy of it is deleted", deletion.copies)
         say(

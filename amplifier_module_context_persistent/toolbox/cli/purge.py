@@ -32,7 +32,7 @@ from ..transfer.erased_text_rule import TextRule, rule_of
 from ..transfer.plain_copies import remove_abandoned_copies
 from ..transfer.purge_session import (
     SessionPurge,
-    plan_handed_over,
+    plan_agent_forks,
     plan_places_left,
     plan_session_purge,
     purge_session,
@@ -185,7 +185,7 @@ def _plan_chosen(
     if is_all and not storage():
         planned += plan_places_left(what)
         with unusable():
-            planned += plan_handed_over(what, planned)
+            planned += plan_agent_forks(what, planned)
     return planned, sessions
 
 

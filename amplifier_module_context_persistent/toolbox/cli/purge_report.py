@@ -54,7 +54,7 @@ class PurgeReport:
         self.session_id(session)
         if session.own is not None:
             self.say(f"  {session.own}, which an import or a fork wrote, is brought in step")
-        for one in session.handed_over:
+        for one in session.agent_forks:
             self.say(f"  {one.path}, a fork to {one.agent} that has not gone on, is redacted")
         for name in session.removed:
             is_backup = BACKUP_MARK in name and not name.endswith(".part")
@@ -95,7 +95,7 @@ def _plain(session: SessionPurge) -> dict[str, Any]:
         **session.counts.to_record(),
         "own": str(session.own) if session.own is not None else None,
         "removed": session.removed,
-        "handed_over": [one.path for one in session.handed_over],
+        "agent_forks": [one.path for one in session.agent_forks],
         "linked": session.linked,
         "finishes": session.finishes,
     }

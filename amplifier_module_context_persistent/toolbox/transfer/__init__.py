@@ -15,7 +15,7 @@ Where things are done:
 - a fork: `fork_session`, its records by `fork_records`, of a whole log with all it hides `fork_whole`; a rewind:
   `rewind_session`; the turn where either begins: `history_at`;
 - a purge, with the host's files: `purge_session`; the log itself: `toolbox/maintenance`;
-- the sub-agents of a session that is deleted: `families`;
+- the sub-agents of a session that is deleted: `families_of_sub_agents`;
 - erased content stays erased: `erasure_record` (what is remembered, with `erased_session_names` and
   `erased_text_rule`), `erasure_list` (where), `erasure_is_about` (which session), `undone_erasures` (those that a log
   would undo), in imports `import_erasures`, in syncs `sync_erasures`;
@@ -24,7 +24,7 @@ Where things are done:
 - a sync: `sync_sides`, `sync_sessions`; both histories of a session that parted (`--keep both`): `sync_sessions`, the
   fork by `fork_whole`; a backup: `backup_sessions`, `restore_sessions`;
 - a sealed file: `sealing`, `seal_log`; its plain copy while it is read: `plain_copies`;
-- a fork to another agent: `hand_over`; the list of such files, for purges: `handed_over`;
+- a fork to another agent: `hand_over`; the list of such files, for purges: `agent_forks`;
 - a turn hidden from outside: `hide_turn`;
 - files beside a log that we write for the host: `write_host_files`, those that are still ours: `own_host_files`, their
   lines by `host_transcript_lines`, in a sync `sync_host_files`; copies that the host keeps, which nothing here changes:

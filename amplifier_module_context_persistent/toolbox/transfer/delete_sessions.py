@@ -30,11 +30,11 @@ from ...sessions.session_is_open import is_held
 from ...sessions.shared_checkpoint import shared_checkpoints
 from ..maintenance.leftovers import doubtful_parts, files_left
 from ..maintenance.note_beside_log import DELETING, WrittenFiles
+from .agent_forks import agent_forks_of
 from .damaged_log import is_damaged_archive
 from .erased_session_names import header_at_start
-from .families import Families
+from .families_of_sub_agents import Families
 from .find_host_copies import backups, hosts_files
-from .handed_over import handed_over_of
 from .metadata_lock import lock_path, metadata_lock
 from .other_names import catalogue_files, with_other_names
 from .own_host_files import own_files
@@ -60,7 +60,7 @@ class Deletion:
     """Whether an earlier deletion of the session was interrupted."""
     shared: list[str] = field(default_factory=list)
     """The paths of checkpoints that several hosts share and that have all messages. Checkpoints are not deleted."""
-    handed_over: list[str] = field(default_factory=list)
+    agent_forks: list[str] = field(default_factory=list)
     """The paths of other agents' sessions that were forked from it; they are not deleted."""
     linked: list[str] = field(default_factory=list)
     """The paths of files that have other names too (hard links): their content stays on the disk."""
@@ -94,7 +94,7 @@ class Deletion:
                 finishes=self.finishes,
                 no_record=self.no_record,
                 shared_checkpoints=self.shared,
-                handed_over=self.handed_over,
+                agent_forks=self.agent_forks,
                 linked=self.linked,
                 doubtful=self.doubtful,
                 same_session=self.copies,
@@ -171,7 +171,7 @@ def _find_files(deletion: Deletion, path: str) -> None:
     if lock:
         with_lock = deletion.host_files or deletion.files  # it is the host's; alone it is deleted with the log
         with_lock.insert(0, lock)
-    deletion.handed_over = [one.path for one in handed_over_of(str(header_at_start(path).get("log_id") or ""))]
+    deletion.agent_forks = [one.path for one in agent_forks_of(str(header_at_start(path).get("log_id") or ""))]
     deletion.doubtful = doubtful_parts(path, HOSTS_NAMES)
     deletion.finishes = WrittenFiles.beside(path).begun == DELETING
     deletion.linked = with_other_names([*deletion.files, *catalogue_files(path)])

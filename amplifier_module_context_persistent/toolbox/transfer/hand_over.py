@@ -24,9 +24,9 @@ from ...log.filesystem import FileSystem
 from ...messages.message import Message
 from ...messages.message_times import instant_of
 from ...sessions.transcript import Transcript
+from .agent_forks import note_agent_fork
 from .export_session import EXPORTERS
 from .exporters.session_view import SessionView
-from .handed_over import note_handed_over
 from .history_at import history_at
 
 
@@ -139,14 +139,14 @@ def _write(target: str, agent: str, view: SessionView, *, with_directories: bool
     """Write the agent's file. Before it appears, it is noted as ours, so that a purge of the origin finds it."""
     digest, size = hashlib.sha256(), 0
     check_free(target)
-    note_handed_over(target, agent, view.log_id)
+    note_agent_fork(target, agent, view.log_id)
     with NewFile(target, with_directories=with_directories) as file:
         for piece in EXPORTERS[agent](view):
             content = piece.encode("utf-8", "replace")
             digest.update(content)
             size += len(content)
             file.write(content)
-        note_handed_over(target, agent, view.log_id, (size, digest.hexdigest()))
+        note_agent_fork(target, agent, view.log_id, (size, digest.hexdigest()))
         file.finish()
 
 

@@ -7,7 +7,7 @@ Rules:
   text is replaced in the name, the description and the working directory in the `metadata.json` that we wrote. If all
   messages are removed, the name and the description go too, because they may be made from messages. Copies that a
   rewind kept, and files that killed operations left ("leftovers"), are deleted.
-- A session of another agent that a fork wrote (`handed_over`) is redacted too, as long as the agent has not gone on
+- A session of another agent that a fork wrote (`agent_forks`) is redacted too, as long as the agent has not gone on
   with it.
 - Files that the host wrote or changed stay. They are reported if they hold content that was to be removed.
 - An archived log is written as a plain log, and then archived again.
@@ -39,13 +39,13 @@ from ..maintenance.purge_log import plan_purge, purge_log
 from ..maintenance.purge_options import Purge, PurgeCounts
 from ..maintenance.purge_rewrite import ordinals_gone
 from ..maintenance.reused_scan import KnownScan
+from .agent_forks import AgentFork, agent_forks, agent_forks_of, matches_in, redact_agent_fork
 from .archive_session import archive_session, is_archived_session
 from .erased_session_names import names_in
 from .erased_text_rule import TextRule
 from .erasure_list import lift, note_erasure
 from .erasure_record import MESSAGES, TEXT, Erasure, erasure_of
 from .find_host_copies import backups, host_copies, named_in, told_matches
-from .handed_over import HandedOver, handed_over, handed_over_of, matches_in, redact_handed_over
 from .other_names import catalogue_files, with_other_names
 from .own_host_files import changed_since, own_files
 from .write_host_files import (
@@ -76,7 +76,7 @@ class SessionPurge:
     """The paths of copies that stay, of the host or of another agent, each with a remark if there is one. For a
     redaction, only copies with the text.
     """
-    handed_over: list[HandedOver] = field(default_factory=list)
+    agent_forks: list[AgentFork] = field(default_factory=list)
     """The sessions of other agents that forks of this session wrote, that hold the text, and that are still ours."""
     is_log: bool = True
     """Whether `path` is a log, and not the session of another agent whose origin is not purged with it."""
@@ -97,7 +97,7 @@ class SessionPurge:
     @property
     def is_nothing(self) -> bool:
         """Whether there is nothing to remove and nothing to finish."""
-        return self.counts.is_nothing and not (self.own or self.removed or self.finishes or self.handed_over)
+        return self.counts.is_nothing and not (self.own or self.removed or self.finishes or self.agent_forks)
 
 
 def plan_session_purge(path: str, what: Purge, *, files: FileSystem | None = None) -> SessionPurge:
@@ -138,7 +138,7 @@ def plan_session_purge(path: str, what: Purge, *, files: FileSystem | None = Non
     if what.redact is None:
         changed = [os.fspath(file) for file in changed_since(path) if file.name == TRANSCRIPT_NAME]
         planned.copies = [f"{copy}: the host has changed it" if copy in changed else copy for copy in copies]
-        forks = handed_over_of(log.log_id)
+        forks = agent_forks_of(log.log_id)
         planned.copies += [f"{one.path}: a fork to {one.agent}" for one in forks]
         planned.is_left = bool(changed or planned.linked or forks) and not planned.is_nothing
         return planned
@@ -147,7 +147,7 @@ def plan_session_purge(path: str, what: Purge, *, files: FileSystem | None = Non
         matches = told_matches(file, what.redact)
         if matches:
             planned.copies.append(f"{file}: {matches}")
-    _look_at_handed_over(planned, handed_over_of(log.log_id), what.redact)
+    _look_at_agent_forks(planned, agent_forks_of(log.log_id), what.redact)
     planned.is_id_matching = _id_holds(path, log.session_id, what.redact)
     counts = planned.counts
     matches_elsewhere = counts.tails_matching or counts.names_matching or planned.is_id_matching
@@ -155,19 +155,19 @@ def plan_session_purge(path: str, what: Purge, *, files: FileSystem | None = Non
     return planned
 
 
-def _look_at_handed_over(planned: SessionPurge, found: Iterable[HandedOver], replace: Replace) -> None:
+def _look_at_agent_forks(planned: SessionPurge, found: Iterable[AgentFork], replace: Replace) -> None:
     """Add the sessions of other agents that hold a text: those that are still ours, and those that went on."""
     for one in found:
         planned.removed += one.parts()
         matches = matches_in(one, replace)
         if matches and one.is_ours():
-            planned.handed_over.append(one)
+            planned.agent_forks.append(one)
             planned.linked += [one.path] if one.has_other_names() else []
         elif matches:
             planned.copies.append(f"{one.path}: {matches}, a fork that went on in {one.agent}")
 
 
-def plan_handed_over(what: Purge, planned: Iterable[SessionPurge]) -> list[SessionPurge]:
+def plan_agent_forks(what: Purge, planned: Iterable[SessionPurge]) -> list[SessionPurge]:
     """Plan a redaction of the sessions of other agents that were forked from logs that no plan is about.
 
     Such a log was deleted, or lies outside of the projects. If a session cannot be read, its `error` has the reason.
@@ -179,12 +179,12 @@ def plan_handed_over(what: Purge, planned: Iterable[SessionPurge]) -> list[Sessi
         return []
     known = {one.log_id for one in planned if one.log_id}
     alone = list[SessionPurge]()
-    for one in handed_over():
+    for one in agent_forks():
         if one.log_id in known:
             continue
         purge = SessionPurge(one.path, is_log=False)
         try:
-            _look_at_handed_over(purge, [one], what.redact)
+            _look_at_agent_forks(purge, [one], what.redact)
         except OSError as error:
             purge.error = reason_of(error)
         purge.is_left = bool(purge.copies or purge.linked)
@@ -247,7 +247,7 @@ def still_holding(planned: SessionPurge, what: Purge) -> list[str]:
     path = planned.path
     if what.redact is None:
         return []
-    found = [(one.path, matches_in(one, what.redact)) for one in planned.handed_over]
+    found = [(one.path, matches_in(one, what.redact)) for one in planned.agent_forks]
     left = [f"{file}: {matches}" for file, matches in found if matches]
     if stored_name(path) is not None or not os.path.lexists(path):
         return left
@@ -344,9 +344,9 @@ def purge_session(
     else:
         remove_left(planned.removed, planned.path)
     if what.redact is not None:
-        for one in planned.handed_over:
+        for one in planned.agent_forks:
             with contextlib.suppress(OSError):  # `still_holding` names it
-                redact_handed_over(one, what.redact)
+                redact_agent_fork(one, what.redact)
     return done
 
 

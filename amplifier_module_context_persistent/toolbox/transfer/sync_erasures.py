@@ -42,7 +42,7 @@ from ..maintenance.purge_options import Purge
 from .delete_sessions import Deletion, delete_session, plan_deletion
 from .erasure_list import lift_in, note_erasures, read_erasures
 from .erasure_record import SESSION, Erasure
-from .families import origin_of
+from .families_of_sub_agents import origin_of
 from .purge_session import SessionPurge, plan_session_purge, purge_session, remove_left
 from .sync_sides import Side
 from .undone_erasures import erasures_about, purge_of, salts_of_purges

@@ -19,7 +19,7 @@ from amplifier_module_context_persistent.log.file_handle import is_archived
 from amplifier_module_context_persistent.log.open_mark import OPEN_SUFFIX
 from amplifier_module_context_persistent.paths import LOG_NAME
 from amplifier_module_context_persistent.toolbox.maintenance.note_beside_log import NOTE_SUFFIX
-from amplifier_module_context_persistent.toolbox.transfer import check_copies
+from amplifier_module_context_persistent.toolbox.transfer import check_backup
 from tests.support.archives import content_of_log, random_text
 from tests.support.kills import killed_before
 from tests.support.sessions_of_a_home import write
@@ -483,7 +483,7 @@ def test_each_run_reads_copies_again_and_names_a_damaged_one(
     home: Home, kept: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One that decayed although nothing is new; the oldest first, and not more than a run reads."""
-    monkeypatch.setattr(check_copies, "READ_BYTES", 1)
+    monkeypatch.setattr(check_backup, "READ_BYTES", 1)
     for session in ("one", "two", "three"):
         home.says(session, random_text(1, 5_000), "the price is 100", "three")
     assert "all were found whole since 20" in home.run("backup", kept).output
@@ -508,7 +508,7 @@ def test_a_copy_with_the_damage_of_its_log_is_named_once(home: Home, kept: Path)
     log.write_bytes(log.read_bytes().replace(b"price is 100", b"price is 900"))
     home.run("backup", kept, code=1)
     for note in (b"{}", b"[1]", b"", None):
-        path = kept / check_copies.NAME
+        path = kept / check_backup.NAME
         path.unlink() if note is None else path.write_bytes(note)
         assert "1 copy read again; all were found whole" in home.run("backup", kept).output
     assert "the log in the home has the same damage" in home.run("backup", kept, "--check", code=1).output

@@ -15,8 +15,8 @@ from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.config import Config
 from amplifier_module_context_persistent.log.filesystem import FileSystem
 from amplifier_module_context_persistent.paths import log_path
+from amplifier_module_context_persistent.toolbox.transfer.agent_forks import agent_forks, list_of_agent_forks
 from amplifier_module_context_persistent.toolbox.transfer.hand_over import AGENTS
-from amplifier_module_context_persistent.toolbox.transfer.handed_over import handed_over, list_of_handed_over
 from tests.support.commands import run
 from tests.support.kills import kills
 from tests.support.sweeps import proof
@@ -167,25 +167,25 @@ async def test_other_purges_name_the_file(agent: str) -> None:
 
 async def test_a_dry_run_writes_nothing(agent: str) -> None:
     file = await forked(agent)
-    before, noted = file.read_bytes(), list_of_handed_over().read_bytes()
+    before, noted = file.read_bytes(), list_of_agent_forks().read_bytes()
     assert str(file) in run(*PURGE[:-1], "--dry-run").stdout
-    assert (file.read_bytes(), list_of_handed_over().read_bytes()) == (before, noted)
+    assert (file.read_bytes(), list_of_agent_forks().read_bytes()) == (before, noted)
 
 
 async def test_the_list_holds_no_text_and_survives_damage(agent: str) -> None:
     file = await forked(agent)
-    place = list_of_handed_over()
+    place = list_of_agent_forks()
     assert KEY not in place.read_text()
     assert os.name == "nt" or place.stat().st_mode & 0o777 == 0o600
     place.write_bytes(b'{"path": 1}\n[]\n\xff\n' + place.read_bytes() + b'{"path": "x')
-    (one,) = handed_over()
+    (one,) = agent_forks()
     assert (one.path, one.agent) == (str(file), agent)
 
 
 async def test_a_list_that_cannot_be_read_ends_a_purge_before_it_begins(agent: str) -> None:
     await forked(agent)
-    list_of_handed_over().unlink()
-    list_of_handed_over().mkdir()
+    list_of_agent_forks().unlink()
+    list_of_agent_forks().mkdir()
     assert "move it away" in run(*PURGE, code=2).output
     assert holders(Path.home() / ".amplifier", KEY)
 
@@ -228,7 +228,7 @@ async def test_a_purge_that_was_killed_is_finished_by_a_second_one(
     await forked(agent)
     count = 0
     for count in kills(lambda: run(*PURGE, code=None), restoring(tmp_path / "kept")):
-        assert all(one.is_ours() for one in handed_over()), count
+        assert all(one.is_ours() for one in agent_forks()), count
         assert run(*PURGE).exit_code == 0, count
         assert not list(Path.home().rglob("*.part")), count
         assert holders(Path.home(), KEY) == [], count

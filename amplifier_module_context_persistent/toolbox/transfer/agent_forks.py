@@ -4,8 +4,8 @@ The list is `~/.amplifier/context-handed-over.jsonl` (mode 0600). It has a line 
 id of the log that it was written from, its size, and the SHA-256 of its bytes; no text of a session. Rules:
 - A file is noted before anything of it is written, and with its content before it appears. So a purge also finds what a
   killed fork left beside its path.
-- A file with the noted content is ours, and a purge writes it again without the
-  text. A file with other content belongs to the agent, which went on with it: it is named and not touched.
+- A file with the noted content is ours, and a purge writes it again without the text. A file with other content belongs
+  to the agent, which went on with it: it is named and not touched.
 - A purge notes the new content before it replaces the file, so the file is recognised as ours at every moment.
 """
 
@@ -49,7 +49,7 @@ NOTHING: Content = (0, "")
 
 
 @dataclass(slots=True)
-class HandedOver:
+class AgentFork:
     """A file that a fork to another agent wrote."""
 
     path: str
@@ -87,22 +87,22 @@ class HandedOver:
         )
 
 
-def list_of_handed_over() -> Path:
+def list_of_agent_forks() -> Path:
     """Return the path of this user's list."""
     return erasures_path().with_name("context-handed-over.jsonl")
 
 
-def note_handed_over(path: str, agent: str, log_id: str, content: Content = NOTHING) -> None:
+def note_agent_fork(path: str, agent: str, log_id: str, content: Content = NOTHING) -> None:
     """Add a file to the list, before it is written, and before it gets a content.
 
     Raises:
         OSError: the list cannot be written.
     """
     line = {"path": path, "agent": agent, "log": log_id, "size": content[0], "sha256": content[1]}
-    append_to_list(json.dumps(line).encode() + b"\n", list_of_handed_over())
+    append_to_list(json.dumps(line).encode() + b"\n", list_of_agent_forks())
 
 
-def handed_over(log_id: str | None = None) -> list[HandedOver]:
+def agent_forks(log_id: str | None = None) -> list[AgentFork]:
     """Return the files in the list that are still there, or of which a killed operation left something.
 
     Args:
@@ -111,7 +111,7 @@ def handed_over(log_id: str | None = None) -> list[HandedOver]:
     Raises:
         OSError: the list exists and cannot be read.
     """
-    place = list_of_handed_over()
+    place = list_of_agent_forks()
     try:
         status = place.stat()
     except FileNotFoundError:
@@ -123,31 +123,31 @@ def handed_over(log_id: str | None = None) -> list[HandedOver]:
 
 
 @lru_cache(maxsize=1)
-def _read(place: Path, _stamp: tuple[int, int, int]) -> list[HandedOver]:
+def _read(place: Path, _stamp: tuple[int, int, int]) -> list[AgentFork]:
     """Return the files in the list. A line that cannot be read is skipped."""
-    found: dict[str, HandedOver] = {}
+    found: dict[str, AgentFork] = {}
     for line in place.read_bytes().splitlines():
         with contextlib.suppress(ValueError, TypeError, KeyError, RecursionError):
             value = json.loads(line)
             path, content = str(value["path"]), (int(value["size"]), str(value["sha256"]))
-            one = found.setdefault(path, HandedOver(path, str(value["agent"]), str(value["log"])))
+            one = found.setdefault(path, AgentFork(path, str(value["agent"]), str(value["log"])))
             if one.log_id != value["log"]:  # the first file was removed, and its name given to another one
-                one = found[path] = HandedOver(path, str(value["agent"]), str(value["log"]))
+                one = found[path] = AgentFork(path, str(value["agent"]), str(value["log"]))
             if content != NOTHING:
                 one.contents.append(content)
     return list(found.values())
 
 
-def handed_over_of(log_id: str) -> list[HandedOver]:
+def agent_forks_of(log_id: str) -> list[AgentFork]:
     """Return the files that were written from a log; none if the log has no id.
 
     Raises:
         OSError: the list exists and cannot be read.
     """
-    return handed_over(log_id) if log_id else []
+    return agent_forks(log_id) if log_id else []
 
 
-def redact_handed_over(one: HandedOver, replace: Replace) -> None:
+def redact_agent_fork(one: AgentFork, replace: Replace) -> None:
     """Write a file of ours again with a text replaced. Ids, names and times stay.
 
     Raises:
@@ -163,7 +163,7 @@ def redact_handed_over(one: HandedOver, replace: Replace) -> None:
                 size += len(redacted)
                 new.write(redacted)
         content = (size, digest.hexdigest())
-        note_handed_over(one.path, one.agent, one.log_id, content)
+        note_agent_fork(one.path, one.agent, one.log_id, content)
         if not one.is_ours() or not os.path.samestat(os.stat(one.path), before):
             raise OSError(errno.EBUSY, f"{one.agent} went on with it meanwhile; purge again", one.path)
         new.finish()
@@ -175,7 +175,7 @@ def _redacted(line: bytes, replace: Replace) -> bytes:
     return line if changed == value else to_json(changed).encode("utf-8", "replace") + b"\n"
 
 
-def matches_in(one: HandedOver, replace: Replace) -> str:
+def matches_in(one: AgentFork, replace: Replace) -> str:
     """Return how many lines of a file a redaction would change, such as `2 lines`; "" for none, or if it is missing.
 
     Raises:
