@@ -7,7 +7,7 @@ Rules of this package:
 Where things are done:
 - the form that every provider accepts: `normalize`; what a caller gives is copied, or refused: `check_incoming`;
 - whether a person wrote a message, and how the engine treats it: `metadata`; without what programs put around a
-  person's words: `own_words`; texts of hooks: `reminder`;
+  person's words: `own_words`; texts of hooks: `system_reminder`;
 - a big tool result is shown shortened in every view: `offload`; one text is shortened to its ends: `elide`, to
   pieces: `excerpt`;
 - whether a call failed: `outcome`; what a tool does: `tool_kinds`; results that came too late: `late_output_text`;

@@ -9,7 +9,7 @@ from typing import Any
 from .elide import Cut
 from .kept_from_models import KEEPING_KEYS, keeps_from_models
 from .message import Message, metadata_of, text_of
-from .reminder import REMINDER_PREFIX
+from .system_reminder import REMINDER_PREFIX
 
 COMPACTION_SOURCE = "context-compaction"
 LATE_RESULT_SOURCE = "late-result"

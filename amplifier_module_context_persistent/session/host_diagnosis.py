@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..messages.message import Message, given_calls, result_id_of, texts_of
-from ..messages.reminder import REMINDER_PREFIX
+from ..messages.system_reminder import REMINDER_PREFIX
 
 
 def is_person(message: Message) -> bool:

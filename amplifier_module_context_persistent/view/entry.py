@@ -21,7 +21,7 @@ from ..messages.narration import narration_of
 from ..messages.normalize import normalise
 from ..messages.outcome import outcome_of
 from ..messages.paths_and_ids import NO_TERMS, Terms, terms_of
-from ..messages.reminder import as_reminder
+from ..messages.system_reminder import as_reminder
 from ..messages.tool_kinds import ToolKinds, ToolUse
 from .recipients import Bond, Recipient, bond_of
 from .wire_rules import Oddities, oddities_of

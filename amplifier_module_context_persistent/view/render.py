@@ -17,7 +17,7 @@ from ..messages.media_blocks import without_media
 from ..messages.message import Message, without_thinking
 from ..messages.narration import with_narration
 from ..messages.normalize import normalise
-from ..messages.reminder import as_reminder
+from ..messages.system_reminder import as_reminder
 from .arrangement import Arrangement, Fetch, Item, same_items
 from .entry import Entry
 from .recipients import CHAIN_NAMES, REPEATS

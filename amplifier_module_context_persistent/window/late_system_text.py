@@ -1,6 +1,6 @@
 """Late system text: system messages after the beginning of a conversation, which providers refuse or misplace.
 
-A view shows them as reminders in a user's message (`messages/reminder.py`), if the log's rules say so
+A view shows them as reminders in a user's message (`messages/system_reminder.py`), if the log's rules say so
 (`view/rules_of_log.py` `late_system_of`).
 """
 

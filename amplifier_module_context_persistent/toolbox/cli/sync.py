@@ -23,6 +23,7 @@ from ...sessions.find_session import SessionFile
 from ...sessions.other_projects import named_projects
 from ...sessions.session_name import read_name
 from ..transfer.erasure_record import SESSION, Erasure
+from ..transfer.places_synced_before import forget_synced, note_synced, synced_places
 from ..transfer.sync_erasures import (
     ErasingStep,
     TravellingErasures,
@@ -31,7 +32,6 @@ from ..transfer.sync_erasures import (
     plan_erasing,
     travelling_erasures,
 )
-from ..transfer.sync_places import forget_synced, note_synced, synced_places
 from ..transfer.sync_sessions import Step, Sync, What, pairs_of
 from ..transfer.sync_sides import Remotes, Side, home_side, of_project, other_side, with_sub_agents
 from .confirm import ask, check_can_ask

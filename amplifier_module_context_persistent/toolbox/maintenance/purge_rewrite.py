@@ -4,8 +4,8 @@ The pass scans the log again, so it knows at each record which messages are live
 reset is a group of records that replaces the history. Resets are not copied: the new messages of a reset are written as
 messages, and at the place where the reset took effect a new reset is written, which keeps the live messages that stay.
 The new reset has the id, the reason and the time of the old one, so that two copies of a log that were purged alike
-have the same resets (`compare_logs`). A message that was never live, because its reset was interrupted, is not live
-afterwards either.
+have the same resets (`relation_of_copies`). A message that was never live, because its reset was interrupted, is not
+live afterwards either.
 
 The pass can continue with records that were appended meanwhile. The messages to remove are fixed when the pass begins,
 and no later message is removed. The lines get a new chain of checksums (`ChainedLines`), and are checked before they

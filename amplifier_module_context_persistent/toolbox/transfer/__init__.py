@@ -15,14 +15,17 @@ Where things are done:
 - a fork: `fork_session`, its records by `fork_records`, of a whole log with all it hides `fork_whole`; a rewind:
   `rewind_session`; the turn where either begins: `history_at`;
 - a purge, with the host's files: `purge_session`; the log itself: `toolbox/maintenance`;
-- the sub-agents of a session that is deleted: `families_of_sub_agents`;
+- sessions are deleted, unless they are open: `delete_sessions`; the sub-agents that go with one:
+  `families_of_sub_agents`;
 - erased content stays erased: `erasure_record` (what is remembered, with `erased_session_names` and
   `erased_text_rule`), `erasure_list` (where), `erasure_is_about` (which session), `undone_erasures` (those that a log
   would undo), in imports `import_erasures`, in syncs `sync_erasures`;
-- new records of an original are appended to its copy: `append_to_copy`; comparing two copies: `compare_logs`; a
-  damaged log is not carried: `damaged_log`; an archived log is copied as its file: `copy_in_form`;
-- a sync: `sync_sides`, `sync_sessions`; both histories of a session that parted (`--keep both`): `sync_sessions`, the
-  fork by `fork_whole`; a backup: `backup_sessions`, `restore_sessions`;
+- new records of an original are appended to its copy: `append_to_copy`; whether a copy continues another:
+  `relation_of_copies`; a damaged log is not carried: `damaged_log`; an archived log is copied as its file:
+  `copy_in_form`;
+- a sync: `sync_sessions` between the two places of `sync_sides`; past ones: `places_synced_before`; both histories of a
+  session that parted (`--keep both`): `sync_sessions`, the fork by `fork_whole`; a backup: `backup_sessions`,
+  `restore_sessions`;
 - a sealed file: `sealing`, `seal_log`; its plain copy while it is read: `plain_copies`;
 - a fork to another agent: `hand_over`; the list of such files, for purges: `agent_forks`;
 - a turn hidden from outside: `hide_turn`;

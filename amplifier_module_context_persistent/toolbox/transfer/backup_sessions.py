@@ -30,7 +30,6 @@ from ...sessions.find_session import SessionFile
 from ...sessions.raw_records import StoredLog
 from .append_to_copy import append_to_copy
 from .archive_session import archive_like
-from .compare_logs import Relation, compare_logs, why_damaged
 from .copy_in_form import copy_in_form, size_in_form
 from .damaged_log import damage_in
 from .erased_session_names import names_in
@@ -38,6 +37,7 @@ from .erasure_is_about import concerning
 from .erasure_list import BACKUP_NAME, lift_in, note_erasures, read_erasures
 from .erasure_record import Erasure
 from .other_names import with_other_names
+from .relation_of_copies import Relation, compare_logs, why_damaged
 from .sync_erasures import ErasingStep, carry_out_erasing, finish_deletions, plan_erasing
 from .sync_host_files import host_files_made
 from .sync_sessions import pairs_of

@@ -34,8 +34,8 @@ from ...sessions.transcript import header_session_id
 from ..maintenance.chained_lines import ChainedLines
 from ..maintenance.purge_options import Purge, PurgeCounts
 from ..maintenance.purge_rewrite import Rewrite
-from .compare_logs import log_id_of
 from .damaged_log import check_sound
+from .relation_of_copies import log_id_of
 from .write_host_files import is_unfinished, making_session, write_host_files
 
 _HEADER_HEAD = CONTROL_HEAD + b':"header"'

@@ -29,7 +29,6 @@ from ...log.record_line import ROLES, Message
 from ...paths import check_session_id, session_id_of
 from ...sessions.find_session import sessions_of_id
 from ...sessions.transcript import naming_header
-from .compare_logs import Relation, compare_read, log_id_of
 from .copy_log import MessageCopier, append_all, copy_log, refused_messages, torn_tail, unread_lines
 from .copying_scanner import CopyingScanner
 from .drafts import ImportConflictError
@@ -42,6 +41,7 @@ from .importers.account import Account, Import, ImportedSession, LostLine
 from .importers.events import Event, SessionStart
 from .importers.refused_import import ImportRefusedError
 from .importers.source_file import Source
+from .relation_of_copies import Relation, compare_read, log_id_of
 from .undone_erasures import erasures_of_log, why_refused
 from .write_host_files import is_unfinished, making_session, write_host_files
 

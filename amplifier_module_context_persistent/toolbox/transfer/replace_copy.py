@@ -14,9 +14,9 @@ from ...log.open_reader import open_reader
 from ...sessions.raw_records import StoredLog
 from ..maintenance.replace_log_lines import replace_log_lines
 from .append_to_copy import MEANWHILE, SyncError, kept_closed, whole_lines
-from .compare_logs import Relation, compare_read
 from .damaged_log import check_sound
 from .fork_whole import fork_id
+from .relation_of_copies import Relation, compare_read
 
 
 def replace_copy(source: str, target: str, *, kept: str = "") -> None:

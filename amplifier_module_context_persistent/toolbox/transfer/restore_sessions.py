@@ -16,11 +16,11 @@ from ...sessions.find_session import SessionFile
 from .append_to_copy import append_to_copy
 from .archive_session import archive_like
 from .backup_sessions import BackupStep, Done
-from .compare_logs import Relation, compare_logs, why_damaged
 from .copy_in_form import copy_in_form, size_in_form
 from .damaged_log import check_sound
 from .erasure_list import lift_in, note_erasures, read_erasures
 from .erasure_record import Erasure
+from .relation_of_copies import Relation, compare_logs, why_damaged
 from .sync_host_files import beside_copy, finish, has_transcript, is_interrupted
 from .sync_sessions import pairs_of
 from .sync_sides import Projects, Side

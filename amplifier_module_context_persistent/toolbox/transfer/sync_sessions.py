@@ -31,13 +31,13 @@ from ...sessions.find_session import SessionFile
 from ...sessions.session_is_open import is_open
 from .append_to_copy import OPEN, append_to_copy
 from .archive_session import archive_like, is_archived_session
-from .compare_logs import Parting, Relation, compare_logs, why_damaged
 from .copy_in_form import copy_in_form, size_in_form
 from .damaged_log import check_sound
 from .erasure_record import SESSION, ErasedError, Erasure
 from .find_host_copies import backups
 from .fork_whole import fork_id, fork_whole, is_fork_of, name_of_other_history
 from .purge_session import remove_left
+from .relation_of_copies import Parting, Relation, compare_logs, why_damaged
 from .replace_copy import replace_copy
 from .sync_host_files import beside_copy, finish, has_transcript, is_interrupted
 from .sync_sides import Projects, Side

@@ -1,6 +1,6 @@
 """What a sync says of a session, for programs."""
 
-from amplifier_module_context_persistent.toolbox.transfer.compare_logs import Parting
+from amplifier_module_context_persistent.toolbox.transfer.relation_of_copies import Parting
 from amplifier_module_context_persistent.toolbox.transfer.sync_sessions import Step, What
 
 

@@ -10,7 +10,7 @@ import pytest
 from amplifier_core.message_models import Message as CoreMessage
 
 from amplifier_module_context_persistent import InMemoryContextManager
-from amplifier_module_context_persistent.messages.reminder import as_reminder
+from amplifier_module_context_persistent.messages.system_reminder import as_reminder
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter, count_message
 from tests.support.checker import assert_valid
 from tests.support.messages import CALLS, Message, fill, result, set_prompt, user
