@@ -9,19 +9,17 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Sequence
-from contextlib import suppress
-from dataclasses import dataclass
+from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any
 
 import click
 
 from ...clock import utc_now
+from ...log.filesystem import FileSystem
 from ...log.room_on_disk import free_bytes
 from ..transfer.backup_sessions import Backup, BackupStep, Done, HeldErased, erase_held, open_backup
-from ..transfer.check_backup import checked_copies, why_not_whole
+from ..transfer.check_backup import BackupCheck, check_backup
 from ..transfer.restore_sessions import Restore
-from ..transfer.sync_sessions import pairs_of
 from ..transfer.sync_sides import Side, home_side
 from .confirm import ask, check_can_ask
 from .erasing import erasing_options
@@ -95,7 +93,7 @@ def _back_up(there: Side, *, dry_run: bool, as_json: bool) -> int:
                 tell("copying", number, len(todo))
                 run.carry_out(step)
     held = run.held_erased()
-    check = None if dry_run else _read_again(there, steps)
+    check = None if dry_run else check_backup(home_side(), there, _watch, made=steps, now=utc_now)
     if as_json:
         result = {"dry_run": dry_run, "sessions": [step.to_json() for step in steps], "holds_erased": len(held)}
         if check is not None:
@@ -108,58 +106,15 @@ def _back_up(there: Side, *, dry_run: bool, as_json: bool) -> int:
         if check is not None:
             _show_check(check)
     is_damaged = check is not None and bool(check.damaged)
-    is_left = any(step.what is Done.LEFT or step.damage for step in steps)
+    is_left = any(step.what is Done.LEFT or step.damage or step.copy_damage for step in steps)
     return FINDINGS if is_left or is_damaged else DONE
 
 
-@dataclass(frozen=True, slots=True)
-class _Check:
-    """The copies that a run read again."""
-
-    read: int
-    damaged: dict[str, str]
-    """Why a copy is damaged, by its path."""
-    since: str
-    """The time since which all copies were found whole; "" if one of them never was."""
-
-    def to_json(self) -> dict[str, Any]:
-        damaged = [{"path": path, "error": why} for path, why in self.damaged.items()]
-        return {"read_again": self.read, "damaged": damaged, "all_whole_since": self.since or None}
+def _watch(copies: Sequence[str]) -> AbstractContextManager[FileSystem]:
+    return progress(*copies, title="checking")
 
 
-def _read_again(there: Side, steps: Sequence[BackupStep], *, all_copies: bool = False) -> _Check:
-    """Read copies of a backup: those that are due, or all; and note those that are whole.
-
-    Args:
-        there: the backup.
-        steps: what a backup did now; copies that it made are whole, since they were read back.
-        all_copies: whether to read all copies.
-    """
-    assert there.root is not None  # noqa: S101 - a backup is a directory
-    checked = checked_copies(there.root)
-    sessions = there.sessions()
-    copies = [str(session.path) for session in sessions]
-    for step in steps:
-        if step.what in (Done.NEW, Done.ANEW) and not step.damage:
-            checked.note(step.target, utc_now())
-    pairs = pairs_of(home_side().sessions(), sessions)
-    logs = {str(pair.there.path): str(pair.here.path) for pair in pairs if pair.here and pair.there}
-    chosen = copies if all_copies else checked.due(copies)
-    damaged = dict[str, str]()
-    with progress(*chosen, title="checking") as files:
-        for copy in chosen:
-            why = why_not_whole(copy, logs.get(copy, ""), strict=all_copies, files=files)
-            if why:
-                damaged[copy] = why
-                checked.forget(copy)
-            else:
-                checked.note(copy, utc_now())
-    with suppress(OSError):  # a backup on a full or a read-only disk is checked all the same
-        checked.save(copies)
-    return _Check(len(chosen), damaged, checked.since(copies))
-
-
-def _show_check(check: _Check) -> None:
+def _show_check(check: BackupCheck) -> None:
     for path, why in check.damaged.items():
         click.echo(f"DAMAGED COPY: {one_line(path)}: {why}", err=True)
     if not check.read:
@@ -191,8 +146,12 @@ def _show(steps: Sequence[BackupStep], done: str, to: Side, *, dry_run: bool) ->
     for step in steps:
         if step.what is Done.LEFT:
             click.echo(f"LEFT: {one_line(step.source)}: {step.why}", err=True)
-        elif step.damage:
+            continue
+        if step.damage:
             click.echo(f"DAMAGED: {one_line(step.source)}: {one_line(step.damage)}; copied as it is", err=True)
+        if step.copy_damage:
+            kept = f"copied anew, and the damaged copy is kept as {Path(step.aside).name}"
+            click.echo(f"DAMAGED COPY: {one_line(step.target)}: {one_line(step.copy_damage)}; {kept}", err=True)
         elif step.what is Done.ERASED:
             say(f"{step.session_id}: {step.why}")
         elif step.what is Done.ANEW:
@@ -215,11 +174,13 @@ def _show(steps: Sequence[BackupStep], done: str, to: Side, *, dry_run: bool) ->
 
 
 def _described(held: HeldErased) -> str:
-    """Return a phrase: how many copies of logs, and how many sessions, a backup has although they were erased here."""
+    """Return a phrase: how many copies, saved ends and sessions a backup has although they were erased here."""
     parts = []
     if held.asides:
         noun = "older copy of a purged log" if len(held.asides) == 1 else "older copies of purged logs"
         parts.append(f"{len(held.asides):,} {noun}")
+    if held.torn_tails:
+        parts.append(counted(len(held.torn_tails), "saved torn tail"))
     if held.sessions:
         parts.append(counted(len(held.sessions), "session"))
     return ", ".join(parts)
@@ -235,7 +196,7 @@ def _named(paths: Sequence[str]) -> str:
 def _erase(there: Side, *, dry_run: bool, yes: bool, as_json: bool) -> int:
     """Remove from a backup the sessions and messages that were erased in this home, and return the exit code."""
     held = Backup(home_side(), there, utc_now).held_erased(before_a_run=True)
-    paths = [str(path) for path in held.asides]
+    paths = [str(path) for path in (*held.asides, *held.torn_tails)]
     paths += [str(step.session.path) for step in held.sessions]
     linked = held.linked
     if not as_json:
@@ -264,7 +225,7 @@ def _erase(there: Side, *, dry_run: bool, yes: bool, as_json: bool) -> int:
 
 
 def _check(there: Side, *, as_json: bool) -> int:
-    check = _read_again(there, [], all_copies=True)
+    check = check_backup(home_side(), there, _watch, all_copies=True, now=utc_now)
     if as_json:
         click.echo(json.dumps({"logs": check.read, "damaged": check.to_json()["damaged"]}))
     else:

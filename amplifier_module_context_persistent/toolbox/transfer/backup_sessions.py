@@ -83,11 +83,20 @@ class BackupStep:
     why: str = ""
     damage: str = ""
     """The first damage of a log that is copied as a whole; "" for a sound log."""
+    copy_damage: str = ""
+    """The first damage of the copy that is set aside, if it is set aside because it is damaged; else ""."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the step in plain JSON types."""
         entry: dict[str, Any] = {"session": self.session_id, "what": self.what.value, "bytes": self.new_bytes}
-        more = {"from": self.source, "to": self.target, "aside": self.aside, "why": self.why, "damage": self.damage}
+        more = {
+            "from": self.source,
+            "to": self.target,
+            "aside": self.aside,
+            "why": self.why,
+            "damage": self.damage,
+            "copy_damage": self.copy_damage,
+        }
         return entry | {key: value for key, value in more.items() if value}
 
 
@@ -96,17 +105,19 @@ class HeldErased:
     """Content in a backup that was erased in the home."""
 
     asides: list[Path] = field(default_factory=list)
-    """Copies from before a purge of their log, replaced copies, and saved torn tails."""
+    """Copies from before a purge of their log, and replaced copies."""
+    torn_tails: list[Path] = field(default_factory=list)
+    """Saved ends of copies that were cut."""
     sessions: list[ErasingStep] = field(default_factory=list)
     """Sessions with erased content, with the planned erasure."""
 
     def __len__(self) -> int:
-        return len(self.asides) + len(self.sessions)
+        return len(self.asides) + len(self.torn_tails) + len(self.sessions)
 
     @property
     def linked(self) -> list[str]:
         """The paths of erased files that have other names (hard links), under which their content stays."""
-        linked = with_other_names(map(str, self.asides))
+        linked = with_other_names(map(str, (*self.asides, *self.torn_tails)))
         for step in self.sessions:
             linked += step.linked
         return linked
@@ -224,8 +235,8 @@ class Backup:
         replaced = self.there.root.glob(f"*/sessions/*/{LOG_NAME}{REPLACED}*")
         torn = self.there.root.glob(f"*/sessions/*/{LOG_NAME}.torn-*")  # the home's log has what it was cut from
         asides += [copy for copy in replaced if _is_about_any([copy, copy.with_name(LOG_NAME)], force)]
-        asides += [tail for tail in torn if _is_about_any([tail.with_name(LOG_NAME)], force)]
-        return HeldErased(sorted(asides), steps)
+        tails = [tail for tail in torn if _is_about_any([tail.with_name(LOG_NAME)], force)]
+        return HeldErased(sorted(asides), sorted(tails), steps)
 
 
 def _is_about_any(logs: Sequence[Path], found: Sequence[Erasure]) -> bool:
@@ -254,7 +265,7 @@ def erase_held(there: Side, held: HeldErased, *, now: Callable[[], str]) -> None
     Raises:
         OSError: a copy that was set aside cannot be removed.
     """
-    for path in held.asides:
+    for path in (*held.asides, *held.torn_tails):
         path.unlink(missing_ok=True)
     for step in held.sessions:
         carry_out_erasing(step, now)
@@ -281,6 +292,8 @@ def _compare(step: BackupStep) -> None:
             step.what = Done.ANEW
             _look_at_whole(step)
             step.aside = _aside(step.source, step.target)
+            if found.relation is Relation.DAMAGED_OTHER:
+                step.copy_damage = _damage_of(step.target)
 
 
 def _aside(log: str, copy: str) -> str:
@@ -297,6 +310,13 @@ def _aside(log: str, copy: str) -> str:
         is_purged = reader.index.control_counts["purge"] > other.index.control_counts["purge"]
         end = cast("StoredLog", other).scanner.seed  # every stored log is scanned
     return f"{copy}{BEFORE_PURGE if is_purged else REPLACED}{end:08x}"
+
+
+def _damage_of(copy: str) -> str:
+    """Return the first damage of a copy that is damaged where its log begins to differ, or has no whole record."""
+    with closing(open_reader(copy)) as reader:
+        reader.follow()
+        return damage_in(reader) or "it has no whole record"
 
 
 def _look_at_whole(step: BackupStep) -> None:

@@ -143,7 +143,10 @@ def test_the_torn_tail_of_a_copy_is_erased_with_its_session(home: Home, kept: Pa
     home.run("backup", kept)
     assert list(kept.rglob(f"{LOG_NAME}.torn-*"))
     home.run("purge", "talk", "--redact", KEY, "--yes")
-    assert "still holds what was erased here: 2 older copies of purged logs" in home.run("backup", kept).output
+    assert (
+        "still holds what was erased here: 1 older copy of a purged log, 1 saved torn tail."
+        in home.run("backup", kept).output
+    )
     home.run("backup", kept, "--erase", "--yes")
     assert holders(kept, KEY) == []
 
@@ -405,14 +408,63 @@ def test_a_damaged_log_does_not_take_the_place_of_its_copy(home: Home, kept: Pat
     assert home.log("talk").read_bytes() == whole
 
 
-def test_a_damaged_copy_is_set_aside_and_not_restored(home: Home, kept: Path) -> None:
+@pytest.mark.parametrize(("line", "place"), [(0, "line 1"), (4, "line 5"), (-2, "line ")])
+def test_a_damaged_copy_is_named_set_aside_and_not_restored(home: Home, kept: Path, line: int, place: str) -> None:
+    """It is no older copy: a disk that decays is told."""
     home.says("talk", "one", "two")
     home.run("backup", kept)
     whole = home.log("talk").read_bytes()
-    copy_of(kept, "talk").write_bytes(b"\0" * 100 + b"\n" + whole[101:])
+    copy = copy_of(kept, "talk")
+    lines = whole.splitlines(keepends=True)
+    lines[line] = lines[line].replace(b"e", b"d", 1)
+    decayed = b"".join(lines)
+    copy.write_bytes(decayed)
     assert "in the backup the log is damaged" in home.run("backup", kept, "--restore", code=1).output
-    assert "copied anew" in home.run("backup", kept).output
-    assert copy_of(kept, "talk").read_bytes() == whole
+    told = home.run("backup", kept, code=1).output
+    assert f"DAMAGED COPY: {copy}: {place}" in told
+    assert "copied anew, and the damaged copy is kept as context-messages.jsonl.replaced-" in told
+    assert "older copy" not in told
+    assert copy.read_bytes() == whole
+    assert [path.read_bytes() for path in kept.rglob("*.replaced-*")] == [decayed]
+    home.run("backup", kept)
+
+
+def test_a_copy_that_was_emptied_is_named(home: Home, kept: Path) -> None:
+    home.says("talk", "one")
+    home.run("backup", kept)
+    copy_of(kept, "talk").write_bytes(b"")
+    assert json.loads(home.run("backup", kept, "--json", code=1).stdout)["sessions"][0]["copy_damage"]
+    assert copy_of(kept, "talk").read_bytes() == home.log("talk").read_bytes()
+
+
+def test_a_copy_that_was_cut_is_damaged_and_not_its_log(home: Home, kept: Path, new_home: Home) -> None:
+    """The next backup adds the rest; a home without the session is told so."""
+    home.says("talk", "one", "two")
+    home.run("backup", kept)
+    copy = copy_of(kept, "talk")
+    copy.write_bytes(copy.read_bytes()[:-30])
+    for place, advice in ((home, "it was cut; back up again"), (new_home, "this home has no such session")):
+        told = place.run("backup", kept, "--check", code=1).output
+        assert f"DAMAGED: {copy}: byte " in told
+        assert advice in told
+        assert "the log in the home" not in told
+    home.run("backup", kept)
+    home.run("backup", kept, "--check")
+    assert copy.read_bytes() == home.log("talk").read_bytes()
+
+
+def test_a_flipped_bit_of_an_archived_copy_is_not_that_of_its_log(home: Home, kept: Path) -> None:
+    """It is put right at each reading, and told before a second one comes."""
+    home.says("talk", "one", random_text(1, 20_000))
+    home.run("archive", "talk", "--yes")
+    home.run("backup", kept)
+    copy = copy_of(kept, "talk")
+    content = bytearray(copy.read_bytes())
+    content[len(content) // 2] ^= 1
+    copy.write_bytes(content)
+    told = home.run("backup", kept, "--check", code=1).output
+    assert f"DAMAGED: {copy}: one bit of frame 1 was flipped" in told
+    assert "remove this file" in told
 
 
 @pytest.mark.parametrize("form", ["plain", "archived"])
@@ -491,14 +543,40 @@ def test_each_run_reads_copies_again_and_names_a_damaged_one(
     sound = copy.read_bytes()
     copy.write_bytes(sound.replace(b"price is 100", b"price is 900"))
     told = [home.run("backup", kept, code=None) for _ in range(4)]
-    assert all("1 copy read again" in run.output for run in told)
+    assert "1 copy read again" in told[0].output
     assert told[-1].exit_code == 1, [(run.exit_code, run.output) for run in told]
-    assert f"DAMAGED COPY: {copy}: " in told[-1].output
+    assert f"DAMAGED COPY: {copy}: line 5, byte " in told[-1].output
     assert json.loads(home.run("backup", kept, "--json", code=1).stdout)["all_whole_since"] is None
     copy.unlink()
     assert "1 new" in home.run("backup", kept).output
     assert copy.read_bytes() == sound
     assert json.loads(home.run("backup", kept, "--json").stdout)["all_whole_since"]
+
+
+def test_sound_copies_have_their_turn_beside_damaged_ones(
+    home: Home, kept: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A damaged copy is named by each run, and those of several by turns."""
+    monkeypatch.setattr(check_backup, "READ_BYTES", 1)
+    for session in ("one", "two", "three", "four"):
+        home.says(session, random_text(1, 5_000), "the price is 100", "three")
+    home.run("backup", kept)
+    damaged = [str(copy_of(kept, session)) for session in ("one", "two")]
+    for path in map(Path, damaged):
+        path.write_bytes(path.read_bytes().replace(b"price is 100", b"price is 900"))
+    home.run("backup", kept, "--check", code=1)
+    checked_at = _checked_at(kept)
+    told = [home.run("backup", kept, code=1).output for _ in range(4)]
+    assert all(any(copy in output for output in told) for copy in damaged)
+    assert all("DAMAGED COPY" in output for output in told)
+    now = _checked_at(kept)
+    assert len(now) == 2
+    assert all(now[name] > time for name, time in checked_at.items())
+
+
+def _checked_at(kept: Path) -> dict[str, str]:
+    times: dict[str, str] = json.loads((kept / check_backup.NAME).read_text())["whole"]
+    return times
 
 
 def test_a_copy_with_the_damage_of_its_log_is_named_once(home: Home, kept: Path) -> None:
