@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import shlex
+from collections.abc import Sequence
 
 import click
 
@@ -45,6 +46,7 @@ _MOST_SHOWN = 50
 @click.option(
     "-o", "--output", callback=check_place, metavar="PATH", help="The new log's file; by default beside SESSION's."
 )
+@click.option("--again", is_flag=True, help="Copy also what was purged here.")
 @click.option("--dry-run", is_flag=True, help="Show what would be done, and write nothing.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a report.")
 @click.pass_context
@@ -56,6 +58,7 @@ def fork(
     session_id: str | None,
     output: str | None,
     *,
+    again: bool,
     dry_run: bool,
     as_json: bool,
 ) -> None:
@@ -63,20 +66,23 @@ def fork(
 
     Turns count from 1, and turn N is copied whole. With a message's id, everything up to and including that message is
     copied, even if a clear or a rewind has hidden it. SESSION is only read. The plan of the last compaction is copied
-    too, so the provider's prompt cache still has what the fork sends first.
+    too, so the provider's prompt cache still has what the fork sends first. What was purged here since SESSION, an old
+    copy, was written is not copied; --again copies it all the same.
 
     With --to the new session is another agent's, which goes on with it; nothing in it is redacted.
     """
     if agent is not None:
         with unusable(path), progress(path, title="writing") as files:
-            handed = hand_over(path, agent, at, session_id=session_id, path=output, dry_run=dry_run, files=files)
+            handed = hand_over(
+                path, agent, at, session_id=session_id, path=output, again=again, dry_run=dry_run, files=files
+            )
         if as_json:
             click.echo(json.dumps({**handed.to_json(), "dry_run": dry_run}))
         else:
             _show_hand_over(handed, dry_run=dry_run)
         return
     with unusable(path), progress(path, title="forking") as files:
-        done = fork_session(path, at, session_id=session_id, path=output, dry_run=dry_run, files=files)
+        done = fork_session(path, at, session_id=session_id, path=output, again=again, dry_run=dry_run, files=files)
     if as_json:
         click.echo(json.dumps({**done.to_json(), "dry_run": dry_run}))
     else:
@@ -86,6 +92,7 @@ def fork(
 
 def _show_hand_over(done: HandOver, *, dry_run: bool) -> None:
     say(f"Session {done.session_id} of {done.agent}: {counted(done.messages, 'message')}, up to turn {done.turn:,}.")
+    _tell_erased(done.erased)
     say("Nothing was done (--dry-run)." if dry_run else done.path)
     if not dry_run:
         tell_parts_left(done.path)
@@ -97,6 +104,7 @@ def _show_fork(done: Fork, *, dry_run: bool) -> None:
     named = f"Session {done.session_id}" if done.session_id else "The new session"
     of = f" of {done.parent_id}" if done.parent_id else ""
     say(f"{named}: {counted(done.messages, 'message')}{of}, up to turn {done.turn:,} ({done.message_id}).")
+    _tell_erased(done.erased)
     if done.plan:
         say("The plan of the last compaction was copied too.")
     if done.host_turn != done.turn:
@@ -110,3 +118,8 @@ def _show_fork(done: Fork, *, dry_run: bool) -> None:
     say("Nothing was done (--dry-run)." if dry_run else done.path)
     if not dry_run:
         say_how_to_go_on(done.path)
+
+
+def _tell_erased(sentences: Sequence[str]) -> None:
+    for sentence in sentences:
+        say(f"{sentence[0].upper()}{sentence[1:]}.")

@@ -13,7 +13,7 @@ from itertools import groupby
 from ...checkout_remote import REMOTE
 from ...log.record_line import FORMAT_VERSION, Message, encode_control, encode_object
 from ...messages.metadata import given_id
-from ...sessions.transcript import Transcript, session_id_in
+from ...sessions.transcript import Transcript
 from ...view.rules_of_log import header_marks
 from .copy_log import carry
 from .history_at import HistoryPrefix
@@ -24,13 +24,15 @@ class ForkRecords:
     """The records of a fork: its header, and the messages, plan and marks that it takes over from its origin."""
 
     transcript: Transcript
-    """The origin."""
+    """The origin, or a copy of it without what was purged."""
     past: HistoryPrefix
     """The part of its history that is copied."""
     plan: Message | None
     """The plan that was in force there, or None."""
     session_id: str | None
     """The id of the new session."""
+    parent_id: str | None
+    """The id of the origin's session, or None if it has none."""
     created: str
     """The time of the fork, ISO 8601."""
     new_id: Callable[[], str]
@@ -75,7 +77,7 @@ class ForkRecords:
             created=self.created,
             **header_marks([known] if known else []),
             **({REMOTE: known[REMOTE]} if known.get(REMOTE) else {}),
-            parent_id=session_id_in(self.transcript),
+            parent_id=self.parent_id,
             parent_log_id=known.get("log_id"),
             forked_from=self.past.message_id,
             forked_from_turn=self.past.turn,

@@ -7,6 +7,8 @@ counts. So the first request of the fork sends the same bytes as the origin did,
 still be used. Calls without a result at the end of the copied history stay open; views insert stand-ins for their
 results, as for any interrupted turn.
 
+What was purged here is not copied from an old copy of the session (`purged_origin`).
+
 The place to fork at is the number of a turn, as in the host's session fork, or the id of a message. The turn is copied
 as a whole; the message is the last one that is copied. A message that a reset hid is found in the history before the
 reset, so a fork can bring back history that a rewind hid.
@@ -17,6 +19,7 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -29,12 +32,14 @@ from ...log.database_location import location_of, shown_location, split_location
 from ...log.filesystem import FileSystem
 from ...log.index import USER
 from ...log.open_log import check_is_free
+from ...messages.replace_in_message import Replace
 from ...paths import LOG_NAME, log_name, log_path
 from ...sessions.transcript import Transcript, session_id_in
 from .copy_log import refused_messages, write_new_log
 from .fork_records import ForkRecords
 from .history_at import HistoryPrefix, following_plan, history_at
 from .importers.account import LostLine
+from .purged_origin import without_purged
 from .write_host_files import (
     is_unfinished,
     making_session,
@@ -61,6 +66,8 @@ class Fork:
     """The paths of the files that were written for the host beside the log."""
     host_turn: int = 0
     """The number of the turn as the host counts: every message of the role user begins a turn."""
+    erased: Sequence[str] = ()
+    """Sentences for a person about what was deleted or purged here, and is in the origin."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the report in plain JSON types."""
@@ -78,6 +85,8 @@ class Fork:
             report["host_files"] = list(self.host_files)
         if self.host_turn != self.turn:
             report["host_turn"] = self.host_turn
+        if self.erased:
+            report["erased"] = list(self.erased)
         return report
 
 
@@ -89,6 +98,7 @@ def fork_session(
     path: str | Path | None = None,
     working_dir: str | None = None,
     dry_run: bool = False,
+    again: bool = False,
     now: Callable[[], str] = clock.utc_now,
     new_id: Callable[[], str] = clock.new_id,
     files: FileSystem | None = None,
@@ -104,6 +114,7 @@ def fork_session(
             host's directory of sessions or in a database; else with the sessions of `working_dir`.
         working_dir: the directory that the new session works in; by default the current one.
         dry_run: only report what would be done.
+        again: copy also what was purged here since the origin was written.
         now: gives ISO 8601 timestamps.
         new_id: gives unique ids.
         files: the system calls that read the origin, to report progress.
@@ -112,25 +123,29 @@ def fork_session(
         PlaceError: the history has no such place.
         ConfigError: the session id cannot be part of a path, or holds `_`.
         LogUnreadableError: the origin is missing, or cannot be read.
+        ErasedError: the origin holds what was purged here, and cannot be copied without that content.
         OSError: the new log cannot be written, or its name is taken; nothing was changed.
     """
     session_id = _new_id(session_id, path)
-    with Transcript(origin, files=files) as transcript:
+    with ExitStack() as stack:
+        whole = stack.enter_context(Transcript(origin, files=files))
+        place = str(path or _place(whole, str(session_id), working_dir))
+        purged = stack.enter_context(without_purged(whole, place, again=again))
+        transcript, parent_id = purged.transcript, session_id_in(whole)
         past = history_at(transcript, at)
         plan = following_plan(transcript.book, past.ordinals)
-        records = ForkRecords(transcript, past, plan, session_id, now(), new_id)
-        place = str(path or _place(transcript, str(session_id), working_dir))
+        records = ForkRecords(transcript, past, plan, session_id, parent_id, now(), new_id)
         is_begun = _is_begun(place, transcript, past)
         target = os.path.abspath(place) if is_begun else _checked(place)
         host_files = list[str]()
         if dry_run:
             deque(records.bodies(), maxlen=0)  # to know what cannot be copied
         else:
-            host_files = _write(target, records, is_begun=is_begun)
+            host_files = _write(target, records, whole.path, purged.replace, is_begun=is_begun)
         return Fork(
             path=target,
             session_id=session_id,
-            parent_id=session_id_in(transcript),
+            parent_id=parent_id,
             message_id=past.message_id,
             turn=past.turn,
             messages=len(past) - len(records.refused),
@@ -138,23 +153,30 @@ def fork_session(
             not_carried=refused_messages(transcript.reader, records.refused),
             host_files=host_files,
             host_turn=_host_turns(transcript, past),
+            erased=purged.told,
         )
 
 
-def _write(target: str, records: ForkRecords, *, is_begun: bool) -> list[str]:
+def _write(target: str, records: ForkRecords, origin: str, replace: Replace, *, is_begun: bool) -> list[str]:
     """Write the log of a fork, unless an earlier call wrote it, and the files for the host.
 
-    Return the paths of these files.
+    Args:
+        target: the log's place.
+        records: its records.
+        origin: the log that is forked, with the host's files beside it.
+        replace: replaces purged texts in the origin's name.
+        is_begun: whether an earlier call wrote the log.
+
+    Returns:
+        The paths of the host's files.
     """
-    transcript = records.transcript
     with making_session(target):
         if not is_begun:
             write_new_log(target, records.bodies())
         if Path(target).parent.name != records.session_id:
             return []
-        parent_id = session_id_in(transcript)
         return write_host_files(
-            target, created=records.created, parent_id=parent_id, is_fork=True, origin=transcript.path
+            target, created=records.created, parent_id=records.parent_id, is_fork=True, origin=origin, replace=replace
         )
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -21,6 +21,7 @@ from ... import clock
 from ...errors import ConfigError, PlaceError
 from ...log.atomic_file import NewFile, check_free
 from ...log.filesystem import FileSystem
+from ...messages.json_fields import present
 from ...messages.message import Message
 from ...messages.message_times import instant_of
 from ...sessions.transcript import Transcript
@@ -28,6 +29,7 @@ from .agent_forks import note_agent_fork
 from .export_session import EXPORTERS
 from .exporters.session_view import SessionView
 from .history_at import history_at
+from .purged_origin import without_purged
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,10 +81,13 @@ class HandOver:
     messages: int
     command: list[str]
     """The command that continues the session. It must be run in `working_dir`."""
+    erased: Sequence[str] = ()
+    """Sentences for a person about what was deleted or purged here, and is in the origin."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the report in plain JSON types."""
-        return {name: getattr(self, name) for name in self.__slots__}
+        report = {name: getattr(self, name) for name in self.__slots__ if name != "erased"}
+        return report | present(erased=list(self.erased))
 
 
 def hand_over(
@@ -94,6 +99,7 @@ def hand_over(
     path: str | Path | None = None,
     working_dir: str | None = None,
     dry_run: bool = False,
+    again: bool = False,
     now: Callable[[], str] = clock.utc_now,
     files: FileSystem | None = None,
 ) -> HandOver:
@@ -107,6 +113,7 @@ def hand_over(
         path: the new file; by default in the agent's directory of sessions.
         working_dir: the directory that the agent will work in; by default the current one.
         dry_run: only report what would be done.
+        again: copy also what was purged here since the origin was written.
         now: gives ISO 8601 timestamps.
         files: the system calls that read the origin, to report progress.
 
@@ -114,10 +121,12 @@ def hand_over(
         PlaceError: the live history has no such place.
         ConfigError: the id is not a UUID.
         LogUnreadableError: the origin is missing, or cannot be read.
+        ErasedError: the origin holds what was purged here, and cannot be copied without that content.
         OSError: the new file cannot be written, or its name is taken; nothing was changed.
     """
     own_id, directory = _checked_id(session_id), os.path.realpath(working_dir or os.getcwd())
-    with Transcript(origin, files=files) as transcript:
+    with Transcript(origin, files=files) as whole, without_purged(whole, "", again=again) as purged:
+        transcript = purged.transcript
         past = history_at(transcript, at)
         count = len(past.ordinals)
         if list(past.ordinals) != list(transcript.reader.index.live[:count]):
@@ -132,7 +141,7 @@ def hand_over(
         if not dry_run:
             _write(target, agent, view, with_directories=path is None)
         command = AGENTS[agent].resume(own_id, target)
-        return HandOver(agent, target, own_id, directory, past.turn, count, command)
+        return HandOver(agent, target, own_id, directory, past.turn, count, command, purged.told)
 
 
 def _write(target: str, agent: str, view: SessionView, *, with_directories: bool) -> None:

@@ -103,6 +103,7 @@ def write_host_files(
     origin: str | Path | None = None,
     title: str = "",
     named_only: bool = False,
+    replace: Callable[[str], str] = str,
 ) -> list[str]:
     """Write the host's files of a new session beside its log, if the log is in a session's directory of the host.
 
@@ -114,6 +115,7 @@ def write_host_files(
         origin: the log of another session; the bundle, the model and the name in its metadata are copied.
         title: the session's name, if the origin has none.
         named_only: write only `metadata.json`, so no second copy of the messages.
+        replace: replaces texts of the origin's metadata that were purged here.
 
     Returns:
         The paths of the written files; empty if a file existed already and was not from an interrupted call.
@@ -132,7 +134,7 @@ def write_host_files(
         return []
     if not all(note.owns(file.name) for file in existing):
         return []
-    known = read_metadata(Path(origin).parent) if origin is not None else {}
+    known = with_texts_replaced(read_metadata(Path(origin).parent), replace) if origin is not None else {}
     turns = _host_turns_of(log, note, None if named_only else transcript_file)
     fields: dict[str, Any] = {"session_id": directory.name}
     if parent_id:

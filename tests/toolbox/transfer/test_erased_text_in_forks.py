@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 
@@ -77,3 +78,91 @@ def test_a_fork_that_a_sync_brings_is_purged_first(laptop: Home, desktop: Home, 
     laptop.run("sync", stick, "--yes")
     assert laptop.texts("theirs") == ["one", "my key is [redacted]"]
     assert laptop.texts("ours") == ["one", f"my key is {KEY}"]
+
+
+FORKS_OF_OLD = [["-o", "HOME"], ["--session", "5f0e0000-0000-4000-8000-00000000000b"], ["--to", "claude-code"]]
+
+
+@pytest.fixture
+def old_copy(laptop: Home) -> Path:
+    """A copy of a session from before its purge, with its name, outside of the home."""
+    laptop.says("talk", "one", f"my key is {KEY}", "three")
+    laptop.run("fork", "talk", "--session", "named")
+    laptop.run("rename", "named", f"about {KEY}")
+    old = laptop.root / "outside" / "named" / LOG_NAME
+    shutil.copytree(laptop.log("named").parent, old.parent)
+    return old
+
+
+def forked(laptop: Home, old: Path, options: list[str], *more: str, code: int = 0) -> str:
+    """What a fork of an old copy prints; of `HOME` becomes a place for a session of the home."""
+    laptop.log("new").parent.mkdir(exist_ok=True)
+    given = [str(laptop.log("new")) if one == "HOME" else one for one in options]
+    done = laptop.run("fork", old, *given, *more, code=code)
+    return " ".join((done.stdout + done.stderr).split())
+
+
+def in_home(laptop: Home) -> list[str]:
+    """The files with the text in the directories of this and of other agents."""
+    found = [path for name in (".amplifier", ".claude") for path in holders(laptop.root / name, KEY)]
+    return [path for path in found if "catalogue" not in path]
+
+
+@proof(quick=2)
+@pytest.mark.parametrize("options", FORKS_OF_OLD, ids=["place", "session", "agent"])
+def test_a_fork_of_an_old_copy_does_not_have_what_was_purged(laptop: Home, old_copy: Path, options: list[str]) -> None:
+    """The rest of the history comes; `--again` copies the text, too."""
+    laptop.run("purge", "--redact", KEY, "--all", "--yes")
+    assert "A text was purged here on" in forked(laptop, old_copy, options, "--dry-run")
+    assert "A text was purged here on" in forked(laptop, old_copy, options)
+    assert in_home(laptop) == []
+    if options[0] == "-o":
+        assert laptop.texts("new") == ["one", "my key is [redacted]", "three"]
+        shutil.rmtree(laptop.log("new").parent)
+    if options[0] != "--session":
+        assert "purged" not in forked(laptop, old_copy, options, "--again")
+        assert in_home(laptop) != []
+
+
+@proof(quick=1)
+@pytest.mark.parametrize("options", FORKS_OF_OLD, ids=["place", "session", "agent"])
+def test_a_fork_of_an_old_copy_does_not_have_purged_messages(laptop: Home, options: list[str]) -> None:
+    laptop.says("talk", "one", f"my key is {KEY}", "three")
+    old = laptop.root / "old.jsonl"
+    old.write_bytes(laptop.log("talk").read_bytes())
+    last = laptop.run("show", "talk", "--json").stdout.splitlines()
+    third = next(json.loads(line) for line in last if '"three"' in line)
+    laptop.run("purge", "talk", "--before", third["message"]["metadata"]["message_id"], "--yes")
+    assert "Messages were purged here on" in forked(laptop, old, options)
+    assert in_home(laptop) == []
+    if options[0] == "-o":
+        assert laptop.texts("new") == ["three"]
+
+
+@pytest.mark.parametrize("options", FORKS_OF_OLD[:1])
+def test_a_fork_at_a_purged_place_is_refused_and_says_why(laptop: Home, options: list[str]) -> None:
+    laptop.says("talk", "one", "two")
+    old = laptop.root / "old.jsonl"
+    old.write_bytes(laptop.log("talk").read_bytes())
+    laptop.run("purge", "talk", "--everything", "--yes")
+    assert "was purged here on" in forked(laptop, old, options, code=2)
+    assert not laptop.log("new").exists()
+
+
+@pytest.mark.parametrize("options", FORKS_OF_OLD, ids=["place", "session", "agent"])
+def test_a_deleted_session_is_forked_from_a_copy_and_its_deletion_told(laptop: Home, options: list[str]) -> None:
+    laptop.says("talk", "one")
+    old = laptop.root / "old.jsonl"
+    old.write_bytes(laptop.log("talk").read_bytes())
+    laptop.run("delete", "talk", "--yes")
+    assert "was deleted here on" in forked(laptop, old, options)
+
+
+def test_a_fork_of_a_purged_session_and_of_a_fork_in_the_home_says_nothing(laptop: Home) -> None:
+    """A fork that is here keeps what was purged from its origin alone, so a fork of it does, too."""
+    laptop.says("talk", "one", f"my key is {KEY}")
+    laptop.run("fork", "talk", "--session", "kept")
+    laptop.run("purge", "talk", "--redact", KEY, "--yes")
+    for origin, says in (("talk", "my key is [redacted]"), ("kept", f"my key is {KEY}")):
+        assert "purged here" not in laptop.run("fork", origin, "--session", f"of-{origin}").stdout
+        assert laptop.texts(f"of-{origin}") == ["one", says]
