@@ -64,6 +64,8 @@ class EarlierImport:
     """The title that the source had at the earlier import."""
     is_cut: bool = False
     """Whether the earlier import was killed before it had written all records that its header announces."""
+    hidden_here: int = 0
+    """The number of the source's messages that a rewind or a clear hid here, and that stay hidden."""
 
 
 @dataclass(slots=True, eq=False)

@@ -1,7 +1,8 @@
 """Compare the sessions of an import with what an earlier import of the same source wrote.
 
 The result (`EarlierImport`) says which messages of the source are new and which have changed in it; `write_import` adds
-them. A session that was continued both here and in its source is refused.
+them. What was hidden here, as by a rewind or a clear, stays hidden. A session that was continued both here and in its
+source is refused.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from itertools import groupby
-from typing import Any
+from typing import Any, NamedTuple
 
 from ...errors import LogUnreadableError
 from ...forms.canonical import total
@@ -19,11 +20,15 @@ from ...log.contract import ReadableLog
 from ...log.index import Index
 from ...log.not_a_log import check_is_log
 from ...log.open_log import open_existing, taken_error
+from ...log.record_line import CONTROL_HEAD, decode
 from ...messages.metadata import given_id
 from .drafts import EarlierImport, ImportConflictError, SessionDraft
 from .import_own_export import compared_with_origin
 from .importers.account import Account
 from .source_facts import title_among, title_of
+
+_HEADER_HEAD, _RESET_HEAD = CONTROL_HEAD + b':"header"', CONTROL_HEAD + b':"reset_'
+_PURGE_HEAD = CONTROL_HEAD + b':"purge"'
 
 
 def find_earlier(sessions: Sequence[SessionDraft], account: Account, *, again: bool) -> list[SessionDraft]:
@@ -91,15 +96,22 @@ def _compared(draft: SessionDraft, reader: ReadableLog, lines_now: int, *, again
     last_part = min(clears_then, len(draft.clears))
     begin, end = parts[last_part], parts[last_part + 1]
     kept = _equal_at_beginning(draft, reader, begin, end)
-    is_untouched = messages_then - begin == live
     is_cut = records_in(reader.index) < (total(source.get("records_in_log")) or 0)
     found = EarlierImport(begin + kept, kept, live, 0 if is_cut else records_then, is_cut=is_cut)
     if lines_now < lines_then or clears_then > len(draft.clears):
         return EarlierImport(draft.messages, live, live, records_then, is_older=True)
-    if found.common == draft.messages and not is_untouched:  # the session was continued here only
+    has_as_many = messages_then - begin == live
+    if has_as_many and kept == live:
+        return found
+    if found.common == draft.messages and not has_as_many:  # the session was continued here only
         return EarlierImport(draft.messages, live, live, records_then)
-    if kept < live:
-        _check_may_be_cut(draft, found, is_untouched=is_untouched)
+    if _went_on_here(reader):
+        return _compared_with_changed(draft, reader, found)
+    if kept < live and not found.common:
+        raise ImportConflictError(
+            f"session {draft.session_id or draft.path} was imported before, and its source begins with another "
+            "message now; import it under another id (--session)"
+        )
     return found
 
 
@@ -112,6 +124,73 @@ def _equal_at_beginning(draft: SessionDraft, reader: ReadableLog, begin: int, en
             break
         equal += 1
     return equal
+
+
+def _went_on_here(reader: ReadableLog) -> bool:
+    """Return whether a log has messages or resets, such as rewinds, that no import of its source wrote.
+
+    Raises:
+        LogUnreadableError: the log cannot be read.
+    """
+    imported_to = 0  # the number of records up to the end of the last import
+    for number, line in enumerate(reader.records()):
+        if line.startswith(_HEADER_HEAD):
+            source = decode(line).get("source")
+            if isinstance(source, dict):
+                imported_to = total(source.get("records_in_log")) or number + 1 + (total(source.get("records")) or 0)
+        elif number >= imported_to and (not line.startswith(CONTROL_HEAD) or line.startswith(_RESET_HEAD)):
+            return True
+    return False
+
+
+def _compared_with_changed(draft: SessionDraft, reader: ReadableLog, found: EarlierImport) -> EarlierImport:
+    """Compare a draft with the log of an earlier import that was continued, rewound or cleared here.
+
+    Args:
+        draft: the session as the source has it.
+        reader: the log.
+        found: the result of comparing the draft with the live messages from the beginning.
+
+    Raises:
+        ImportConflictError: the session was continued both here and in its source, or its source changed a message that
+            is live here.
+    """
+    known = _known_messages(draft, reader, found.common)
+    common = max([found.common, *(position + 1 for position in known.unaltered.values())])
+    live = reader.index.live[found.kept :]
+    own = sum(ordinal not in known.unaltered for ordinal in live)
+    if own and (common < draft.messages or not known.altered.isdisjoint(live)):
+        raise ImportConflictError(
+            f"session {draft.session_id or draft.path} went on here after {found.common:,} messages of its source, "
+            "and the source went on too; import it under another id (--session)"
+        )
+    hidden = common - found.common - (len(live) - own)
+    return replace(found, common=common, kept=found.live, hidden_here=hidden)
+
+
+class _KnownMessages(NamedTuple):
+    """The messages of a draft that a log has, live or hidden."""
+
+    unaltered: dict[int, int]
+    """The positions in the draft, by ordinal in the log."""
+    altered: set[int]
+    """The ordinals of messages with other content than the draft's messages of the same ids."""
+
+
+def _known_messages(draft: SessionDraft, reader: ReadableLog, first: int) -> _KnownMessages:
+    """Return the messages of a draft, from the position `first` on, that a log has."""
+    ordinals = reader.index.find_all(draft.ids[first:])
+    positions = {}
+    for position in range(first, draft.messages):
+        ordinal = ordinals.get(draft.ids[position])
+        if ordinal is not None:
+            positions[ordinal] = position
+    unaltered = {}
+    for ordinal, line in reader.lines(sorted(positions)):
+        position = positions[ordinal]
+        if line[:-CRC_TAIL_BYTES] == draft.bodies[draft.at[position]]:
+            unaltered[ordinal] = position
+    return _KnownMessages(unaltered, positions.keys() - unaltered.keys())
 
 
 def _compared_with_purged(
@@ -132,7 +211,8 @@ def _compared_with_purged(
         )
     positions = {message_id: position for position, message_id in enumerate(draft.ids)}
     live = reader.index.live
-    known = messages  # the number of the draft's messages that were imported before
+    # The number of the draft's messages that were imported before. A killed import announces more than it wrote.
+    known = messages if _took_messages(reader) else _last_in(draft, reader)
     went_on_here = False
     for message in reader.read(live):
         position = positions.get(given_id(message) or "")
@@ -148,22 +228,16 @@ def _compared_with_purged(
     return EarlierImport(common, len(live), len(live), records, is_older=is_older)
 
 
-def _check_may_be_cut(draft: SessionDraft, found: EarlierImport, *, is_untouched: bool) -> None:
-    """Check that live messages may be hidden because the source has other messages in their place now.
+def _took_messages(reader: ReadableLog) -> bool:
+    """Return whether a purge may have removed messages from a log; False if each purge only replaced texts."""
+    purges = (decode(line) for line in reader.records() if line.startswith(_PURGE_HEAD))
+    return any(purge.get("messages_removed") != 0 for purge in purges)
 
-    Raises:
-        ImportConflictError: the session was continued here, or even its first message has changed in the source.
-    """
-    if not is_untouched:
-        raise ImportConflictError(
-            f"session {draft.session_id or draft.path} went on here after {found.common:,} messages of its source, "
-            "and the source went on too; import it under another id (--session)"
-        )
-    if not found.common:
-        raise ImportConflictError(
-            f"session {draft.session_id or draft.path} was imported before, and its source begins with another "
-            "message now; import it under another id (--session)"
-        )
+
+def _last_in(draft: SessionDraft, reader: ReadableLog) -> int:
+    """Return the number of the draft's last message, from 1, that a log has, live or hidden; 0 if it has none."""
+    found = reader.index.find_all(draft.ids)
+    return max((position + 1 for position, one in enumerate(draft.ids) if one in found), default=0)
 
 
 def key_at(path: str) -> str | None:

@@ -141,6 +141,7 @@ def _imported(draft: SessionDraft) -> ImportedSession:
         draft.reports,
         is_older=earlier is not None and earlier.is_older,
         is_origin=draft.is_origin,
+        hidden_here=earlier.hidden_here if earlier is not None else 0,
     )
 
 

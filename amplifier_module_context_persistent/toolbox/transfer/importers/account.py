@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ....log.record_limits import MAX_RECORD_BYTES
+from ....messages.json_fields import present
 
 MOST_NAMED = 1_000
 """The number of losses that are listed one by one. Later losses are only counted."""
@@ -152,10 +153,13 @@ class ImportedSession:
     """Whether the source is an older copy of an earlier import, whose log is not changed."""
     is_origin: bool = False
     """Whether the file was exported from this session, which already existed here."""
+    hidden_here: int = 0
+    """The number of the file's messages that were hidden here after an earlier import, as by a rewind, and stay so."""
 
     def to_json(self) -> dict[str, Any]:
-        """Return the session in plain JSON types."""
-        return {name: getattr(self, name) for name in self.__slots__}
+        """Return the session in plain JSON types; `hidden_here` only if there are some."""
+        fields = {name: getattr(self, name) for name in self.__slots__ if name != "hidden_here"}
+        return fields | present(hidden_here=self.hidden_here)
 
 
 @dataclass(slots=True)
@@ -192,6 +196,11 @@ class Import:
     def added(self) -> int:
         """The number of added messages, in all sessions."""
         return sum(session.added for session in self.sessions)
+
+    @property
+    def hidden_here(self) -> int:
+        """The number of messages that were hidden here after an earlier import, in all sessions."""
+        return sum(session.hidden_here for session in self.sessions)
 
     @property
     def controls(self) -> dict[str, int]:
