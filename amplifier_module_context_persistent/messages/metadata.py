@@ -111,6 +111,11 @@ def is_repair(message: Mapping[str, Any]) -> bool:
     return metadata_of(message).get("source") == REPAIR_SOURCE
 
 
+def as_repair(message: Message) -> Message:
+    """Return the message, marked as inserted by a host's repair."""
+    return {**message, "metadata": {"source": REPAIR_SOURCE, **metadata_of(message)}}
+
+
 def is_ephemeral(message: Mapping[str, Any]) -> bool:
     """Return whether the message is only for views of this process and is not stored."""
     metadata = metadata_of(message)

@@ -1,4 +1,7 @@
-"""Tell whether a log has, or once had, a message of a list: live, hidden by a reset, or removed by a purge."""
+"""Tell whether a log has, or once had, a message of a list: live, hidden by a reset, or removed by a purge.
+
+So it tells which messages at the end of a list are newer than the log (`KnownMessages.newer_part`).
+"""
 
 from __future__ import annotations
 
@@ -87,10 +90,27 @@ class KnownMessages:
             return not self.is_new(message)
         return content_key(message) in self._hidden_words
 
-    def repeats(self, tail: Sequence[Message]) -> bool:
+    def newer_part(self, tail: Sequence[Message]) -> list[Message]:
+        """Return the messages of a tail that may be appended: all, the last ones, or none.
+
+        A tail that follows a live message is newer than every reset before that message, so times are not compared. If
+        the last event was a reset or a purge, the tail may begin with removed messages, and only messages with a later
+        time are new.
+
+        Args:
+            tail: the messages after the live history.
+        """
+        times = [timestamp_of(message) for message in tail]
+        if self._repeats(tail) or (any(times) and not all(times)):
+            return []
+        are_new = [self.is_new(message) for message in tail]
+        first_new = are_new.index(True) if True in are_new else len(tail)
+        if first_new > 0 and not self.ends_removed:
+            return []
+        return list(tail[first_new:]) if all(are_new[first_new:]) else []
+
+    def _repeats(self, tail: Sequence[Message]) -> bool:
         """Return whether messages at the end of a list have no times and are all in the live history already."""
-        if not tail:
-            return False
         return all(not timestamp_of(message) and content_key(message) in self._live for message in tail)
 
     @cached_property

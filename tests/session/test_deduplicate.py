@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 
 from amplifier_module_context_persistent import PersistentContextManager
-from amplifier_module_context_persistent.session.compare_host_list import CLOSING_TEXT
+from amplifier_module_context_persistent.session.closing_messages import CLOSING_TEXT
 from amplifier_module_context_persistent.toolbox.maintenance.purge_log import purge_log
 from amplifier_module_context_persistent.toolbox.maintenance.purge_options import Purge
 from tests.support.checker import assert_valid
