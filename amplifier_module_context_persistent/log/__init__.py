@@ -25,6 +25,6 @@ Where things are done:
 - a log of a later format version is recognised, and appending to it is refused: `format_version`;
 - a file that is not a log is refused: `not_a_log`; a log that another user may have forged: `file_trust`;
 - messages are read back and verified: `read_back`;
-- a log is archived and brought back: `archive_log`; its bytes are read in place: `archived_bytes`, by `file_handle`;
-  the layout of an archive: `archive_format`.
+- a log is archived: `archive_log`, and brought back, at the latest before an append: `bring_back_log`; the bytes of an
+  archived log are read in place: `archived_bytes`, by `file_handle`; the layout of an archive: `archive_format`.
 """

@@ -1,12 +1,11 @@
-"""Archive a log and bring it back: the file is replaced by its other form in one step.
+"""Archive a log: its file is replaced by the compressed form in one step.
 
 Rules:
 - The new file is written beside the log, synced and read back; it must give the log's bytes. Only then it is renamed to
   the log's path, under the log's lock. A crash at any moment leaves either the old file or the new one.
 - If another process appended since the log was read, the log stays unchanged.
 - No session may have the log open meanwhile (`open_mark`). A session that opens it later reads the archive directly,
-  and brings the log back before its first append.
-- An archive with a damaged frame is not brought back; it stays readable where it is.
+  and brings the log back before its first append (`bring_back_log`).
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, replace
 
-from ..errors import AppendError, ArchiveError, LogUnreadableError
+from ..errors import ArchiveError, LogUnreadableError
 from .append_lock import AppendLock
 from .archive_format import (
     FRAME_BYTES,
@@ -31,19 +30,17 @@ from .archive_format import (
     index_bytes,
     skippable,
 )
-from .archived_bytes import ArchivedBytes, archived_bytes
+from .archived_bytes import archived_bytes
 from .atomic_file import NewFile, remove_other_name
 from .contract import Snapshots
 from .file_handle import CHUNK_BYTES, FileHandle
 from .file_trust import is_own
 from .filesystem import FileSystem
-from .open_mark import keep_closed
+from .open_mark import SESSION_IS_OPEN, keep_closed
 from .reader import LogReader
 
 LEAST_LOG_BYTES = 16 << 10
 """A smaller log is archived only if the user names it, because it takes a few disk blocks in either form."""
-OPEN = "the session is open; close it first"
-"""The reason why a log is not archived while a session has it open."""
 _UNKNOWN = "whether the session is open is not known here, since the system gives no locks"
 
 
@@ -82,7 +79,7 @@ def archive_log(
         closing(LogReader(path, files=watched or files, writable=True, snapshots=snapshots)) as log,
     ):
         if is_closed is not True:
-            raise ArchiveError(_UNKNOWN if is_closed is None else OPEN)
+            raise ArchiveError(_UNKNOWN if is_closed is None else SESSION_IS_OPEN)
         log.follow()
         _check_may_be_archived(log)
         before = log.file.open_status()
@@ -93,7 +90,7 @@ def archive_log(
                 if log.file.open_status() != before or log.file.archive is not None:
                     raise ArchiveError("the log was written to meanwhile; nothing was changed; try again")
                 new.finish()
-    _settle(log.path, before, files, snapshots)  # the snapshot of the scan is written by now
+    keep_times_and_snapshots(log.path, before, files, snapshots)  # the snapshot of the scan is written by now
     return Archived(before.st_size, archive_bytes)
 
 
@@ -115,75 +112,6 @@ def _write_archive(log: LogReader, new: NewFile) -> tuple[int, str]:
     index = index_bytes(frames, digest.hexdigest(), archive_bytes)
     new.write(index)
     return archive_bytes + len(index), digest.hexdigest()
-
-
-def bring_back(
-    path: str,
-    *,
-    files: FileSystem | None = None,
-    snapshots: Snapshots | None = None,
-    lock_timeout_s: float = 10.0,
-) -> Archived:
-    """Bring an archived log back, byte for byte, and return the sizes of its file before and after.
-
-    Args:
-        path: the log's file.
-        files: the system calls, for tests to replace.
-        snapshots: keeps the results of scans.
-        lock_timeout_s: how long to wait for another process that holds the lock.
-
-    Raises:
-        ArchiveError: the log is not archived, or a part of it is damaged.
-        LogError: the archive cannot be read or locked.
-        OSError: the log cannot be written. In each case the archive is unchanged.
-    """
-    with closing(LogReader(path, files=files, writable=True, snapshots=snapshots)) as log:
-        log.follow()
-        with AppendLock(log, timeout_s=lock_timeout_s):
-            if (archive := log.file.archive) is None:
-                raise ArchiveError("the log is not archived")
-            before = log.file.open_status()
-            restore_in_place(log.file)
-    _settle(log.path, before, files, snapshots)
-    return Archived(archive.file_bytes, before.st_size)
-
-
-def restore_in_place(file: FileHandle) -> None:
-    """Replace an open archive with the plain log. The caller must hold its lock.
-
-    Raises:
-        ArchiveError: a part of the archive is damaged.
-        OSError: the log cannot be written; the archive is unchanged.
-    """
-    archive = file.archive
-    if archive is None:
-        raise ArchiveError("the log is not archived")
-    digest = hashlib.sha256()
-    files = None if type(file.files) is FileSystem else file.files  # None allows an unnamed file
-    with NewFile(file.path, replace=True, reads_back=True, needed_bytes=archive.size, files=files) as new:
-        for content in archive.contents():
-            digest.update(content)
-            new.write(content)
-        _check_sound(archive, digest.hexdigest())
-        new.finish()
-
-
-def restore_for_append(file: FileHandle) -> None:
-    """Replace an archive with the plain log before an append.
-
-    Raises:
-        AppendError: the log cannot be brought back; the text says why. Nothing was stored.
-    """
-    try:
-        restore_in_place(file)
-    except (ArchiveError, OSError) as error:
-        why = str(error)
-        code = errno.EIO
-        if isinstance(error, OSError):
-            why = error.strerror or why
-            code = error.errno or code
-        reason = f"the log is archived and could not be brought back ({why}); nothing was stored"
-        raise AppendError(code, reason, file.path) from error
 
 
 def _check_may_be_archived(log: LogReader) -> None:
@@ -257,24 +185,9 @@ def _check_written(path: str, file_bytes: int, sha256: str) -> None:
             raise OSError(errno.EIO, "the archive does not give the log back; it was removed")
 
 
-def _check_sound(archive: ArchivedBytes, sha256: str) -> None:
-    """Check that an archive was read completely and without damage.
-
-    Args:
-        archive: the archive, after it was read.
-        sha256: the hash of the bytes of the log that were read from the archive.
-
-    Raises:
-        ArchiveError: a part of it is damaged.
-    """
-    if archive.damaged:
-        finding = f"the archive is damaged: {archive.first_damage()}"
-        raise ArchiveError(f"{finding}; put a backup in its place, or go on with a fork of what can be read")
-    if archive.sha256 and archive.sha256 != sha256:
-        raise ArchiveError("the archive does not hold the log that was archived; put a backup in its place")
-
-
-def _settle(path: str, before: os.stat_result, files: FileSystem | None, snapshots: Snapshots | None) -> None:
+def keep_times_and_snapshots(
+    path: str, before: os.stat_result, files: FileSystem | None, snapshots: Snapshots | None
+) -> None:
     """Give the new file the old file's times, by which lists are sorted, and keep snapshots of the log valid."""
     log = FileHandle(path, files)
     try:

@@ -27,8 +27,8 @@ from typing import NoReturn
 
 from ..errors import AppendError, LogCreateError, LogFailedError, LogUnreadableError
 from .append_lock import AppendLock
-from .archive_log import restore_for_append
 from .batch import append_in_parts, prepare_part, reset_parts
+from .bring_back_log import restore_for_append
 from .checksum import seal
 from .contract import Outcome, Prepare, Snapshots
 from .file_trust import check_trust

@@ -24,6 +24,8 @@ from .os_file_lock import try_lock
 
 OPEN_SUFFIX = ".open"
 """The suffix of the mark's file after the log's name."""
+SESSION_IS_OPEN = "the session is open; close it first"
+"""The reason why a log is neither deleted nor archived while a session has it open."""
 
 _FLAGS = os.O_RDWR | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)
 _TRIES = 5

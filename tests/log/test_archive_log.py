@@ -12,8 +12,9 @@ import pytest
 
 from amplifier_module_context_persistent.errors import AppendError, ArchiveError, LogError, LogUnreadableError
 from amplifier_module_context_persistent.log.archive_format import HEAD, skippable, zstd
-from amplifier_module_context_persistent.log.archive_log import archive_log, bring_back
+from amplifier_module_context_persistent.log.archive_log import archive_log
 from amplifier_module_context_persistent.log.archived_bytes import archived_bytes
+from amplifier_module_context_persistent.log.bring_back_log import bring_back
 from amplifier_module_context_persistent.log.file_handle import FileHandle
 from amplifier_module_context_persistent.log.file_log import FileLog
 from amplifier_module_context_persistent.log.reader import LogReader

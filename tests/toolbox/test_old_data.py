@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from amplifier_module_context_persistent.log.archive_log import bring_back
+from amplifier_module_context_persistent.log.bring_back_log import bring_back
 from amplifier_module_context_persistent.log.checksum import CRC_TAIL_BYTES
 from amplifier_module_context_persistent.log.database_location import location_of
 from amplifier_module_context_persistent.log.file_handle import FileHandle

@@ -22,8 +22,9 @@ from typing import TYPE_CHECKING, Any
 from ...errors import AppendError, ArchiveError, LogUnreadableError
 from ..archive_estimate import ArchiveEstimate
 from ..archive_format import FRAME_BYTES, LEAST_FRAME_BYTES, MOST_FRAME_BYTES, compressed, decompressed, frame_of_part
-from ..archive_log import OPEN, Archived
+from ..archive_log import Archived
 from ..database_location import Location, parse_location
+from ..open_mark import SESSION_IS_OPEN
 from . import archive_frames, rows
 from .layout import LogId, layout_of
 from .migration_steps import ARCHIVE
@@ -197,7 +198,7 @@ class _Change:
             raise ArchiveError(_MEANWHILE)
         knows = self.location.prepares and is_direct(self.connection)
         if knows and not may_go(self.connection, self.location):
-            raise ArchiveError(OPEN)
+            raise ArchiveError(SESSION_IS_OPEN)
 
     def finish(self, *, archived: int) -> None:
         """Store the number of archived lines and commit. If the commit gets no answer, find out whether it was done."""

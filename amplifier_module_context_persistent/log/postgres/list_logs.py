@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...errors import AppendError, DeleteError, LogUnreadableError
 from ..database_location import Location, parse_location
+from ..open_mark import SESSION_IS_OPEN
 from . import rows
 from .layout import layout_of
 from .marks_after_start import seconds_until_marked
@@ -413,7 +414,7 @@ def delete_stored_log(
         if head.size != size_bytes:
             raise DeleteError("the log was written to since it was looked at; nothing was deleted; look again")
         if parsed.prepares and is_direct(connection) and not may_go(connection, parsed):
-            raise DeleteError("the session is open; close it first; nothing was deleted")
+            raise DeleteError(f"{SESSION_IS_OPEN}; nothing was deleted")
         begin()
         rows.delete(connection, parsed.schema, head.key)
         connection.execute(b"commit")

@@ -16,8 +16,9 @@ import click
 
 from ...errors import ContextPersistentError
 from ...log.archive_estimate import ArchiveEstimate
-from ...log.archive_log import LEAST_LOG_BYTES, OPEN, Archived
+from ...log.archive_log import LEAST_LOG_BYTES, Archived
 from ...log.database_location import stored_name
+from ...log.open_mark import SESSION_IS_OPEN
 from ...log.room_on_disk import free_bytes
 from ...messages.json_fields import present
 from ...sessions.filters import SessionFilter
@@ -214,7 +215,7 @@ def _candidates(sessions: Sequence[SessionFile], *, undo: bool, is_named: bool) 
         is_small = size.file_bytes < LEAST_LOG_BYTES
         if size.is_archived or (is_small and not is_named):
             continue
-        refused = OPEN if _is_open(session) else ""
+        refused = SESSION_IS_OPEN if _is_open(session) else ""
         candidates.append(_Candidate(session, size, refused))
     return candidates
 
@@ -233,7 +234,7 @@ def _do(candidate: _Candidate, *, undo: bool) -> None:
             _complete_host_files(path)
             return
         if stored_name(path) is None and is_held(path):
-            candidate.refused = OPEN
+            candidate.refused = SESSION_IS_OPEN
         else:
             with progress(path, title="archiving", passes=2) as watched:
                 candidate.done = archive_session(path, files=watched)

@@ -7,7 +7,8 @@ import contextlib
 from ...catalogue.index_snapshots import CatalogueSnapshots
 from ...errors import ArchiveError, ContextPersistentError
 from ...log.archive_estimate import ArchiveEstimate, estimate
-from ...log.archive_log import Archived, archive_log, bring_back
+from ...log.archive_log import Archived, archive_log
+from ...log.bring_back_log import bring_back
 from ...log.database_location import split_location, stored_name
 from ...log.file_handle import is_archived
 from ...log.filesystem import FileSystem

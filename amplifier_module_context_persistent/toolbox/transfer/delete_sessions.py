@@ -21,7 +21,7 @@ from typing import Any
 from ...errors import NO_ROOM, DeleteError, LockTimeoutError
 from ...log.database_location import stored_name
 from ...log.file_handle import size_of_log
-from ...log.open_mark import keep_closed
+from ...log.open_mark import SESSION_IS_OPEN, keep_closed
 from ...messages.json_fields import present
 from ...paths import why_linked
 from ...sessions.delete_log import delete_log, files_of
@@ -39,8 +39,6 @@ from .metadata_lock import lock_path, metadata_lock
 from .other_names import catalogue_files, with_other_names
 from .own_host_files import own_files
 from .write_host_files import HOSTS_NAMES, is_hosts_log
-
-_OPEN = "the session is open; close it first"
 
 
 @dataclass(slots=True)
@@ -145,7 +143,7 @@ def plan_deletion(group: Sequence[Overview]) -> list[Deletion]:
                 deletion.refused = f"it cannot be read: {deletion.seen.error}"
             else:
                 _find_files(deletion, path)
-                deletion.refused = why_linked(path) or (_OPEN if deletion.seen.is_open else "")
+                deletion.refused = why_linked(path) or (SESSION_IS_OPEN if deletion.seen.is_open else "")
         except (OSError, ValueError) as error:
             deletion.refused = f"it cannot be read: {error}"
     refused = [deletion for deletion in planned if deletion.refused]
@@ -212,7 +210,7 @@ def delete_session(
 
     with keep_closed(path) as is_closed:
         if is_closed is False or is_held(path):
-            raise DeleteError(_OPEN)
+            raise DeleteError(SESSION_IS_OPEN)
         ours = {*files_left(path, HOSTS_NAMES), *map(str, own_files(path) + backups(path))} - {*files_of(path)}
         others = [name for name in deletion.files if name in ours]
         if host_files:
