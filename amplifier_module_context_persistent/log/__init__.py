@@ -15,6 +15,7 @@ Where things are done:
 - callers wait for the log, and waiting appends are written together (group commit): `append_queue`;
 - records are written, and synced if `durability` requires it: `file_log`; the system calls: `filesystem`; if the disk
   is full, what was written is taken back: `FileLog._write_or_take_back`; the room of a new file: `room_on_disk`;
+- a forked process begins anew: `forked_process`;
 - every writer takes the log's lock: `append_lock`; the system's file locks: `os_file_lock`;
 - a torn tail is saved: `save_torn_tail`; and cut: `file_log`;
 - bytes become an index: `reader` reads the file, `scanner` scans its lines, `chain_check` checks which lines verify,

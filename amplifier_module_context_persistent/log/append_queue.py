@@ -33,6 +33,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from .contract import Log, Outcome, Prepare
+from .forked_process import is_child_of
 from .thread_pool import FILE_THREADS, ThreadPool
 
 logger = logging.getLogger(__name__)
@@ -201,7 +202,7 @@ class AppendQueue:
 
     def _begin_in_child(self) -> None:
         """Begin with an empty queue if this process is a fork of the process that filled the queue."""
-        if self._pid != os.getpid():
+        if is_child_of(self._pid):
             self._begin()
 
     def _wake(self) -> None:

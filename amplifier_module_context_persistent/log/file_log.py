@@ -33,6 +33,7 @@ from .checksum import seal
 from .contract import Outcome, Prepare, Snapshots
 from .file_trust import check_trust
 from .filesystem import FileSystem, check_can_sync, directories_above, make_directories, why_refused
+from .forked_process import is_child_of
 from .format_version import check_may_append
 from .index import TornTail
 from .open_mark import OpenMark
@@ -166,8 +167,7 @@ class FileLog(LogReader):
     def _is_ready(self) -> bool:
         """Return whether a record may be written as soon as the file is locked, without any other preparation."""
         file = self.file
-        is_child = self._pid != os.getpid()
-        if file.fd is None or self._failure or is_child:
+        if file.fd is None or self._failure or is_child_of(self._pid):
             return False
         # `is`, not `==`: if the file was opened anew, `_append_part` looks at it again
         is_checked = file.identity is self._checked_identity

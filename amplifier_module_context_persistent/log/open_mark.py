@@ -20,6 +20,7 @@ from collections.abc import Iterator
 from weakref import WeakSet
 
 from .file_handle import FileHandle
+from .forked_process import call_in_children
 from .os_file_lock import try_lock
 
 OPEN_SUFFIX = ".open"
@@ -108,8 +109,7 @@ def _forget_all() -> None:
     _HELD.clear()
 
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget_all)
+call_in_children(_forget_all)
 
 
 def _most_descriptors() -> int:

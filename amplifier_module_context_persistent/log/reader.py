@@ -33,6 +33,7 @@ from .count_lost import count_lost
 from .file_handle import CHUNK_BYTES, FileHandle
 from .file_trust import distrust
 from .filesystem import FileSystem
+from .forked_process import is_child_of
 from .format_version import check_readable
 from .index import Index, TornTail
 from .read_back import Line, NumberedLine, checked, fetch_lines, fetch_neighbours, numbered_lines
@@ -129,7 +130,7 @@ class LogReader:
             LogUnreadableError: the log exists and cannot be read.
             OSError: the log does not exist and cannot be created.
         """
-        if self._pid != os.getpid():
+        if is_child_of(self._pid):
             self._let_go()
             self._pid = os.getpid()
         if self.file.fd is not None:

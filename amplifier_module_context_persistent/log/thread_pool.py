@@ -18,13 +18,14 @@ its order, and a thousand idle logs need no thread. Rules:
 from __future__ import annotations
 
 import logging
-import os
 import sys
 import threading
 from collections import deque
 from collections.abc import Callable
 from itertools import count
 from queue import SimpleQueue
+
+from .forked_process import call_in_children
 
 logger = logging.getLogger(__name__)
 
@@ -55,8 +56,7 @@ class ThreadPool:
         self._most_running = most_running
         self._names = count(1)
         self.begin()
-        if hasattr(os, "register_at_fork"):
-            os.register_at_fork(after_in_child=self.begin)
+        call_in_children(self.begin)
 
     def begin(self) -> None:
         """Begin with no thread and no job."""

@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import errno
 import logging
-import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -31,6 +30,7 @@ from ..batch import append_in_parts, prepare_part
 from ..checksum import seal
 from ..contract import Outcome, Prepare
 from ..database_location import Location, parse_location, without_password
+from ..forked_process import is_child_of
 from ..record_limits import MAX_RECORD_BYTES
 from ..scanner import Scanner
 from . import rows
@@ -162,7 +162,7 @@ class PostgresLog(PostgresReader):
         """Release the connection and the mark, and drop the index; a later call opens the log again."""
         server = self._marked_in
         self._marked_in = None
-        if server is not None and server.pid == os.getpid():
+        if server is not None and not is_child_of(server.pid):
             server.marks.give_back(mark_key(self.location))
         super().close()
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import errno
 import logging
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -19,6 +18,7 @@ from ...errors import LogUnreadableError
 from ..contract import FrameDamage, LogDescription
 from ..count_lost import count_lost
 from ..database_location import Location
+from ..forked_process import is_child_of
 from ..format_version import check_readable
 from ..index import Index
 from ..read_back import NumberedLine, checked, numbered_lines, parsed
@@ -106,7 +106,7 @@ class PostgresReader:
     @property
     def _server(self) -> Server:
         """The connections of this process to the server. A forked process takes connections of its own."""
-        if self._taken is None or self._taken.pid != os.getpid():
+        if self._taken is None or is_child_of(self._taken.pid):
             self._taken = take_server(self._place)
         return self._taken
 

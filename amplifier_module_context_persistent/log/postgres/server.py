@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from ...errors import LogUnreadableError
 from ...installation import needs_extra
 from ..database_location import Location, split_location
+from ..forked_process import call_in_children, is_child_of
 from . import rows
 from .connection import connection_class, waiting_longer
 from .layout import LAYOUTS
@@ -451,8 +452,7 @@ def _forget_inherited() -> None:
         server.forget_marks()
 
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget_inherited)
+call_in_children(_forget_inherited)
 
 
 def take_server(location: Location) -> Server:
@@ -474,7 +474,7 @@ def give_back(server: Server) -> None:
     with _SERVERS_GUARD:
         server.users -= 1
         idle = server.users <= 0
-    if idle and server.pid == os.getpid():
+    if idle and not is_child_of(server.pid):
         server.close()
 
 
