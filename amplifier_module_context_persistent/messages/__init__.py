@@ -5,7 +5,8 @@ Rules of this package:
 - A function works on one message at a time. Code that relates several messages belongs in `view`.
 
 Where things are done:
-- the form that every provider accepts: `normalize`; what a caller gives is copied, or refused: `check_incoming`;
+- the form that every provider accepts: `normalize`; what a caller gives is copied, or refused: `check_incoming`; an
+  answer of a provider's Python client becomes JSON: `client_objects`;
 - whether a person wrote a message, and how the engine treats it: `metadata`; without what programs put around a
   person's words: `own_words`; texts of hooks: `system_reminder`;
 - a big tool result is shown shortened in every view: `offload`; one text is shortened to its ends: `elide`, to

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import base64
 import dataclasses
-import enum
 import json
 from collections.abc import Iterable, Mapping
 from math import isfinite
@@ -17,11 +16,9 @@ from typing import Any
 from ..errors import RecordError
 from ..log.record_limits import MAX_DEPTH
 from ..log.record_line import RESERVED_KEYS, ROLES, Message
+from .client_objects import NoJsonFormError, json_form
 
 _PLAIN_TYPES = frozenset({str, int, bool, type(None)})
-_CLIENTS = frozenset({"anthropic", "openai"})
-_PARSED = frozenset({"parsed", "parsed_arguments", "parsed_output"})
-"""Fields that clients add to their models whose names begin with `Parsed`."""
 _BYTES_KEYS = frozenset({"bytes", "data", "thought_signature", "thoughtSignature", "redactedContent"})
 """Keys whose values may be bytes in the models of providers' clients; the JSON form of these bytes is base64."""
 
@@ -159,7 +156,12 @@ class _Copy:
                 return base.__str__(value) if base is str else base(value)
         if isinstance(value, bytes | bytearray) and key in _BYTES_KEYS:
             return base64.b64encode(value).decode()
-        return self.of(_dump(value), depth + 1)
+        try:
+            form = json_form(value)
+        except NoJsonFormError:
+            reason = f"{type(value).__name__} has no JSON form; convert it before adding the message"
+            raise _RefusedError(reason) from None
+        return self.of(form, depth + 1)
 
     def _number(self, number: float) -> float:
         if not self.is_stored and not isfinite(number):
@@ -222,50 +224,3 @@ def _as_json_text(value: Any) -> str:
         return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     except (TypeError, ValueError) as error:
         raise _RefusedError(f"nested deeper than {MAX_DEPTH} levels, and has no JSON text: {error}") from None
-
-
-def _dump(value: Any) -> Any:
-    if isinstance(value, enum.Enum):
-        return value.value
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
-    dump = getattr(value, "model_dump", None)
-    if callable(dump) and not isinstance(value, type):
-        dumped = dump(**_dump_options(type(value).__module__))
-        return _without_parsed(dumped, value) if _is_of_client(value) else dumped
-    raise _RefusedError(f"{type(value).__name__} has no JSON form; convert it before adding the message")
-
-
-def _is_of_client(value: Any) -> bool:
-    return type(value).__module__.partition(".")[0] in _CLIENTS
-
-
-def _without_parsed(dumped: Any, value: Any) -> Any:
-    """Return the dump of a client's object without the fields that the client added. Servers refuse such fields.
-
-    Args:
-        dumped: the dump of `value`.
-        value: an object of a provider's Python client, or a value in one of its fields.
-    """
-    if isinstance(dumped, list) and isinstance(value, list):
-        return [_without_parsed(item, part) for item, part in zip(dumped, value, strict=True)]
-    if not isinstance(dumped, dict) or not _is_of_client(value):
-        return dumped
-    parsed_fields = _PARSED if type(value).__name__.startswith("Parsed") else ()
-    kept = {key: item for key, item in dumped.items() if key not in parsed_fields}
-    return {key: _without_parsed(item, getattr(value, key, None)) for key, item in kept.items()}
-
-
-def _dump_options(module: str) -> dict[str, Any]:
-    """Return the arguments with which `model_dump` is called on an object of a provider's Python client.
-
-    With these arguments the dump has the same keys as the server's JSON.
-
-    Args:
-        module: the name of the module that defines the object's class.
-    """
-    if module.partition(".")[0] in _CLIENTS:
-        return {"mode": "json", "exclude_unset": True, "warnings": False}
-    if module.startswith("google.genai"):
-        return {"mode": "json", "exclude_none": True, "by_alias": True}
-    return {}
