@@ -66,7 +66,7 @@ def test_publishing_is_off_until_an_owner_turns_it_on() -> None:
 def test_actions_are_pinned_by_hash(name: str) -> None:
     """A tag could be moved."""
     used = re.findall(r"uses: (.*)", (ROOT / ".github" / "workflows" / f"{name}.yml").read_text(encoding="utf-8"))
-    assert len(used) > 3
+    assert used
     assert all(re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+", one) for one in used)
 
 
