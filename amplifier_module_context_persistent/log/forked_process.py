@@ -5,7 +5,8 @@ Rules of a child:
   (`LogReader`).
 - It begins with an empty queue and without threads, because what was queued belongs to its parent (`AppendQueue`,
   `ThreadPool`).
-- It closes its parent's marks of open sessions (`open_mark`), and connects to a database again (`postgres.server`).
+- It closes its parent's marks of open sessions (`open_mark`), and connects to a database again
+  (`postgres/server_connections`).
 
 An object keeps the id of the process that made it and asks `is_child_of` before it goes on; `call_in_children` serves
 what must be given up at once.

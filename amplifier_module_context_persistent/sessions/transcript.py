@@ -28,7 +28,7 @@ from ..log.record_line import Message
 from ..paths import session_id_of
 from ..search.tool_names import tools_of
 from ..view.turns import TurnCount, turn_starts
-from .calls import CallLookup, CallOutcome
+from .call_of_result import CallLookup, CallOutcome
 from .raw_records import read_log
 
 if TYPE_CHECKING:  # half of a command's imports are for rebuilding views, and most commands need no views

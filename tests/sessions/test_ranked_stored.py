@@ -15,7 +15,7 @@ from amplifier_module_context_persistent.catalogue.ranked_fill import RankedFill
 from amplifier_module_context_persistent.errors import LogUnreadableError
 from amplifier_module_context_persistent.log.database_location import parse_location
 from amplifier_module_context_persistent.log.postgres import ranked_rows
-from amplifier_module_context_persistent.log.postgres.server import ServerError
+from amplifier_module_context_persistent.log.postgres.server_connections import ServerError
 from amplifier_module_context_persistent.search import ranking
 from amplifier_module_context_persistent.search.question import read_question
 from amplifier_module_context_persistent.session.ranked_recall import SessionIndex

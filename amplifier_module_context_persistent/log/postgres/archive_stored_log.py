@@ -31,7 +31,7 @@ from .migration_steps import ARCHIVE
 from .open_marks import is_direct, may_go
 from .pulse import Pulse
 from .rows import Columns, Head, Row
-from .server import Server, ServerError, using
+from .server_connections import Server, ServerError, using
 from .sqlstates import NO_RIGHTS
 from .stored_lines import StoredLines
 

@@ -23,7 +23,7 @@ from .migration_steps import ARCHIVE, BY_ID, ID, PROJECT, TOUCHED
 from .open_marks import is_direct, may_go
 from .replica import place_to_read
 from .rows import TOUCHED_S
-from .server import ServerError, using
+from .server_connections import ServerError, using
 
 if TYPE_CHECKING:
     import psycopg

@@ -40,7 +40,7 @@ from .index_columns import row_of, row_of_sealed
 from .open_marks import mark_key
 from .reader import PostgresReader
 from .rows import Head, Row
-from .server import FIRST_SHARE, PAUSE_S, Server, ServerError, is_refusal, timeline_of
+from .server_connections import FIRST_SHARE, PAUSE_S, Server, ServerError, is_refusal, timeline_of
 from .sqlstates import CONFLICTS, LOCK_NOT_AVAILABLE, READ_ONLY
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from .open_marks import is_direct
-from .server import TIMELINE
+from .server_connections import TIMELINE
 
 if TYPE_CHECKING:
     import psycopg

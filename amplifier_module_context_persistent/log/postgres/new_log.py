@@ -23,7 +23,7 @@ from .index_columns import row_of
 from .layout import LogKey, layout_of
 from .pulse import Pulse
 from .rows import Head
-from .server import ServerError, using
+from .server_connections import ServerError, using
 from .sqlstates import LOCK_NOT_AVAILABLE
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from ...errors import LogUnreadableError
 from ..database_location import Location, parse_location
 from .layout import LogId, LogKey, layout_of
-from .server import ServerError, using
+from .server_connections import ServerError, using
 from .sqlstates import NO_RIGHTS
 
 if TYPE_CHECKING:

@@ -30,7 +30,7 @@ from .index_columns import lines_to_read, scan_line, take_columns
 from .replica import place_to_read
 from .row_bytes import RowBytes
 from .rows import Columns, Head, Row
-from .server import FIRST_SHARE, Server, ServerError, give_back, take_server
+from .server_connections import FIRST_SHARE, Server, ServerError, give_back, take_server
 from .stored_lines import StoredLines
 
 if TYPE_CHECKING:

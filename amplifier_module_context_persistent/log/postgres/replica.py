@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import LogUnreadableError
 from ..database_location import Location, host_and_port, parse_location
-from .server import ServerError, conninfo_of, read_conninfo, using
+from .server_connections import ServerError, conninfo_of, read_conninfo, using
 
 if TYPE_CHECKING:
     import psycopg

@@ -24,7 +24,7 @@ from . import archive_frames, rows
 from .layout import LogKey
 from .migration_steps import ARCHIVE
 from .rows import Columns, Head
-from .server import read_steps
+from .server_connections import read_steps
 
 if TYPE_CHECKING:
     import psycopg

@@ -6,7 +6,9 @@ Rules of this package:
 - The time of every search grows at most in proportion to the length of the text.
 
 Where things are done:
-- the order of all searches: `search`; encodings are undone first: `readable`, `base64_text`, `hex_dumps`;
+- the order of all searches: `find_secrets`; secrets in arguments, tables and rows: `secrets_in_calls`,
+  `secrets_in_tables`, `secrets_in_rows`;
+- encodings are undone first: `readable`, `base64_text`, `hex_dumps`;
 - keys of known services: `by_form`; a secret beside its name in code and settings: `named_values`, and whether such a
   value is a secret: `secret_values`, `evident_values`;
 - passwords in prose: `passwords_in_sentences`, `logins_in_sentences`, `services_in_sentences`, `linked_passwords`,

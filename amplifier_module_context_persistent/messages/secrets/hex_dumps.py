@@ -51,7 +51,7 @@ class _Line:
 def find_in_hex_dumps(searched: SearchedText, search: Callable[[str], list[Secret]]) -> list[Secret]:
     """Find the hexadecimal digits and printed characters of secrets in hex dumps.
 
-    `search` finds the secrets in the bytes of the dumps.
+    `find_secrets` finds the secrets in the bytes of the dumps.
     """
     text, found = searched.text, list[Secret]()
     if _HINT not in text:

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 from ...log.record_line import Message
 from ..message import parsed
 from ..replace_in_message import NAMES, redact_message
+from .find_secrets import search_forms
 from .formats import LEAST_CHARS
 from .redact import replaced
-from .search import search_forms
 
 _IN_ARGUMENTS = re.compile(r"(?:^|\.)(?:arguments|input)[.\[]")
 _ENCODED = re.compile(r"[A-Za-z0-9+/]{4096,}={0,2}")

@@ -26,10 +26,10 @@ from .names import (
     names_password,
     names_service,
 )
-from .rows import find_in_rows
 from .searched_text import SearchedText
 from .secret_values import is_chosen_word, is_count, is_name_of_entry, is_permission, is_phrase, is_state
-from .tables import find_in_table
+from .secrets_in_rows import find_in_rows
+from .secrets_in_tables import find_in_table
 
 _NAMED = re.compile(
     r"""

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 
 from .found import Secret
 from .searched_text import Beginnings, SearchedText
-from .tables import find_digits_below
+from .secrets_in_tables import find_digits_below
 
 _CHECK_NAME = re.compile(r"(?:card[ _-]?)?(?:cvv2?|cvc2?|cvn)(?:[ _-]?(?:code|number|value|no))?", re.IGNORECASE)
 _CARD_NAME = re.compile(

@@ -20,6 +20,7 @@ from hashlib import sha256
 from typing import Any
 
 from .evident_values import is_evident
+from .find_secrets import search
 from .foreign_names import is_label, is_named_in_another_language, name_in_another_language
 from .found import REDACTED, Secret, merged
 from .json_text import in_json
@@ -29,7 +30,6 @@ from .own_forms import OwnForms
 from .payment_cards import is_card_field
 from .readable import colours_in, readings
 from .recovery_codes import names_recovery_codes
-from .search import search
 from .secret_values import is_permission
 from .sections import is_in_section
 

@@ -66,7 +66,7 @@ def storage_option(command: Callable[..., R]) -> Callable[..., R]:
             context = click.get_current_context()
             with unusable("--storage"):
                 context.meta[_STORAGE] = split_location(without_password(url))[0]  # all of it is checked
-            from ...log.postgres.server import using
+            from ...log.postgres.server_connections import using
 
             context.with_resource(using(parse_location(context.meta[_STORAGE])))
         return command(*arguments, **options)

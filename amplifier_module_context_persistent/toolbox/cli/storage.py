@@ -28,7 +28,7 @@ from ...log.postgres.schema import (
     schema_version,
     version_after,
 )
-from ...log.postgres.server import read_conninfo
+from ...log.postgres.server_connections import read_conninfo
 from .error_messages import UnusableError
 from .storage_check import check, reason_of
 from .terminal import escaped

@@ -17,7 +17,7 @@ from ...log.database_location import parse_location
 from ...log.postgres.layout import LAYOUTS, Layout, LogKey
 from ...log.postgres.lines_of_no_log import LinesOfNoLog, delete_lines_of_no_log, lines_of_no_log
 from ...log.postgres.schema import SCHEMA_VERSION, schema_version
-from ...log.postgres.server import read_conninfo
+from ...log.postgres.server_connections import read_conninfo
 from .confirm import ask, check_can_ask
 from .error_messages import UnusableError
 from .exit_codes import DONE, FINDINGS

@@ -91,7 +91,7 @@ def sync(
     with unusable():
         here, there = home_side(), other_side(place)
         if there.storage is not None:
-            from ...log.postgres.server import using  # its driver is an extra
+            from ...log.postgres.server_connections import using  # its driver is an extra
 
             context.with_resource(using(parse_location(there.storage)))
         force, travelling = travelling_erasures(here, there)

@@ -19,7 +19,7 @@ from ...messages.message import Message, metadata_of, text_of
 from ...messages.metadata import COMPACTION_SOURCE
 from ...messages.text import full_text
 from ...search.tool_names import tools_of
-from ...sessions.calls import CallLookup
+from ...sessions.call_of_result import CallLookup
 from ...sessions.transcript import LiveMessage, Transcript
 from ...sessions.view_rebuild import PlacedReceipt
 from .evidence import parts_of

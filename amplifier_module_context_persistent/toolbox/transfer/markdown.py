@@ -33,7 +33,7 @@ from ...messages.normalize import tokens_of
 from ...messages.outcome import ANSWERED, REJECTED
 from ...messages.text import TextPart, full_text, parts_of
 from ...sessions.bills import Bills, RequestBill
-from ...sessions.calls import CallLookup, CallOutcome, instant_of_message, subject_of
+from ...sessions.call_of_result import CallLookup, CallOutcome, instant_of_message, subject_of
 from ...sessions.prices import PriceList
 from ...sessions.session_name import read_name
 from ...sessions.transcript import Transcript, session_id_in

@@ -303,7 +303,7 @@ def test_what_is_missing_is_told(storage: str, server: TestServer, monkeypatch: 
         log.follow()
         create_schema(server.connection, schema)
         with monkeypatch.context() as patch:
-            patch.setattr("amplifier_module_context_persistent.log.postgres.server._SERVERS", {})
+            patch.setattr("amplifier_module_context_persistent.log.postgres.server_connections._SERVERS", {})
             archive_stored_log(location)
         log.bytes._kept.clear()  # else the lines come from memory
         assert numbers(log) == list(range(FEW + 1))
@@ -319,7 +319,7 @@ def test_a_client_without_frames_refuses_an_archived_log(location: str, monkeypa
             "STEPS",
             tuple(step for step in migration_steps.STEPS if step.name != migration_steps.ARCHIVE),
         )
-        patch.setattr("amplifier_module_context_persistent.log.postgres.server._SERVERS", {})
+        patch.setattr("amplifier_module_context_persistent.log.postgres.server_connections._SERVERS", {})
         with closing(PostgresLog(location)) as log:
             with pytest.raises(LogUnreadableError, match="line 1 is not in the database"):
                 log.follow()

@@ -15,7 +15,7 @@ from amplifier_module_context_persistent import AppendError, LogFailedError, Log
 from amplifier_module_context_persistent.log.database_location import parse_location
 from amplifier_module_context_persistent.log.postgres import log as log_module
 from amplifier_module_context_persistent.log.postgres.log import PostgresLog
-from amplifier_module_context_persistent.log.postgres.server import MOST_CONNECTIONS, ServerError, using
+from amplifier_module_context_persistent.log.postgres.server_connections import MOST_CONNECTIONS, ServerError, using
 from tests.support.logs import append, numbers
 from tests.support.postgres import CuttingProxy, TestServer, in_parts_too
 from tests.support.sweeps import proof, spread
@@ -280,7 +280,8 @@ def test_an_idle_connection_that_died_is_found_out_first(
     server.execute("select pg_terminate_backend(%s)", pid)
     wait_until(lambda: not backends(server))
     later = time.monotonic() + 31
-    monkeypatch.setattr("amplifier_module_context_persistent.log.postgres.server.time.monotonic", lambda: later)
+    clock = "amplifier_module_context_persistent.log.postgres.server_connections.time.monotonic"
+    monkeypatch.setattr(clock, lambda: later)
     append(log, 2)
     monkeypatch.undo()
     assert numbers(log) == [1, 2]

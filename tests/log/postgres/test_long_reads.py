@@ -21,7 +21,7 @@ from amplifier_module_context_persistent.log.open_reader import open_reader
 from amplifier_module_context_persistent.log.postgres import new_log, rows
 from amplifier_module_context_persistent.log.postgres.log import PostgresLog
 from amplifier_module_context_persistent.log.postgres.new_log import NewStoredLog
-from amplifier_module_context_persistent.log.postgres.server import FIRST_SHARE, using
+from amplifier_module_context_persistent.log.postgres.server_connections import FIRST_SHARE, using
 from amplifier_module_context_persistent.toolbox.maintenance.purge_log import purge_log
 from amplifier_module_context_persistent.toolbox.maintenance.purge_options import Purge
 from amplifier_module_context_persistent.toolbox.maintenance.verify import verify_log

@@ -10,7 +10,7 @@ import pytest
 
 from amplifier_module_context_persistent.messages.metadata import REPAIR_SOURCE
 from amplifier_module_context_persistent.search.tool_names import NEAR
-from amplifier_module_context_persistent.sessions.calls import subject_of
+from amplifier_module_context_persistent.sessions.call_of_result import subject_of
 from amplifier_module_context_persistent.sessions.statistics import outline
 from amplifier_module_context_persistent.sessions.transcript import Transcript
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter

@@ -17,7 +17,6 @@ from .announced import find_announced
 from .base64_text import find_in_base64
 from .bitlocker_keys import find_bitlocker_keys
 from .by_form import find_by_form, odd_words
-from .calls import find_in_calls
 from .commands import find_in_commands
 from .compared_values import find_compared
 from .cookies import find_cookies
@@ -37,13 +36,14 @@ from .plain_words import find_plain_words
 from .recovery_codes import find_recovery_codes
 from .references import is_reference
 from .searched_text import SearchedText
+from .secrets_in_calls import find_in_calls
+from .secrets_in_tables import find_by_foreign_names
 from .sections import find_in_sections
 from .seed_phrases import find_seed_phrases
 from .services_in_sentences import find_by_service
 from .short_codes import find_short_codes
 from .shown_values import find_shown
 from .split_tokens import find_split_tokens
-from .tables import find_by_foreign_names
 from .wallet_keys import find_wallet_keys
 from .wrapped_values import wrapped_rest
 
