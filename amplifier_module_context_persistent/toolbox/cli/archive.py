@@ -1,7 +1,7 @@
 """`context-persistent archive`: compress the logs of closed sessions, and bring them back.
 
 Exit codes: 0 done, or there is nothing to do; 1 some sessions stay unchanged, because they are open, or cannot be read
-or written; 2 nothing was done.
+or written, or came back without the host's file; a dry run also if there is not enough room; 2 nothing was done.
 """
 
 from __future__ import annotations
@@ -27,8 +27,10 @@ from ...sessions.overview import held_logs, overview_of
 from ...sessions.session_is_open import is_held, is_open
 from ..transfer.archive_session import archive_session, bring_back_session, estimate_session
 from ..transfer.find_host_copies import hosts_files
+from ..transfer.host_transcript_lines import most_transcript_bytes
+from ..transfer.room_for_copies import Room, room_of_all, room_of_bringing_back
 from ..transfer.seal_log import LOG_ENDING, seal_log
-from ..transfer.write_host_files import complete_host_files
+from ..transfer.write_host_files import complete_host_files, lacks_transcript
 from .completion import complete
 from .confirm import ask, check_can_ask
 from .erasing import check_says_which, erasing_options, say_left_by_age
@@ -37,7 +39,7 @@ from .exit_codes import DONE, FINDINGS, UNUSABLE
 from .filter_options import check_no_filter, chosen_sessions, filter_options, split_places
 from .parameters import TimeType, check_place
 from .progress import progress
-from .room_text import room_text
+from .room_text import lacks_room, room_text
 from .sealed_files import encrypt_to_option, public_keys
 from .session_argument import file_name, last_path, no_catalogue_option, path_of, storage_option, with_their_sub_agents
 from .session_rows import scaled
@@ -56,6 +58,18 @@ class _Candidate:
     refused: str = ""
     """The reason why the session is not changed; "" if there is none."""
     done: Archived | None = None
+    lacks_transcript: bool = False
+    """Whether the host's file is written when the log is back."""
+    why_incomplete: str = ""
+    """The reason why the log is back without the host's file; "" if there is none."""
+
+    @property
+    def room(self) -> Room:
+        """The room that bringing the log back needs."""
+        size = self.size
+        log_bytes = size.log_bytes or size.file_bytes
+        host_bytes = most_transcript_bytes(log_bytes) if self.lacks_transcript else 0
+        return room_of_bringing_back(log_bytes, size.file_bytes, host_bytes) if size.is_archived else Room(host_bytes)
 
     def to_json(self) -> dict[str, Any]:
         entry: dict[str, Any] = {
@@ -67,7 +81,7 @@ class _Candidate:
             entry["refused"] = self.refused
         else:
             entry["bytes_after"] = self.done.bytes_after if self.done is not None else None
-        return entry
+        return entry | present(incomplete=self.why_incomplete)
 
 
 @click.command("archive")
@@ -209,8 +223,10 @@ def _candidates(sessions: Sequence[SessionFile], *, undo: bool, is_named: bool) 
             candidates.append(_Candidate(session, unknown, reason_beside(error, path)))
             continue
         if undo:
-            if size.is_archived or size.is_partly_archived:
-                candidates.append(_Candidate(session, size))
+            lacks = lacks_transcript(path)
+            is_back_without_it = is_named and lacks and not _is_open(session)
+            if size.is_archived or size.is_partly_archived or is_back_without_it:
+                candidates.append(_Candidate(session, size, lacks_transcript=lacks))
             continue
         is_small = size.file_bytes < LEAST_LOG_BYTES
         if size.is_archived or (is_small and not is_named):
@@ -230,8 +246,7 @@ def _do(candidate: _Candidate, *, undo: bool) -> None:
     path = str(candidate.session.path)
     try:
         if undo:
-            candidate.done = bring_back_session(path)
-            _complete_host_files(path)
+            _bring_back(candidate, path)
             return
         if stored_name(path) is None and is_held(path):
             candidate.refused = SESSION_IS_OPEN
@@ -245,11 +260,19 @@ def _do(candidate: _Candidate, *, undo: bool) -> None:
         click.echo(f"{what}: {one_line(path)}: {candidate.refused}", err=True)
 
 
-def _complete_host_files(path: str) -> None:
+def _bring_back(candidate: _Candidate, path: str) -> None:
+    """Bring a log back, and write the host's file if it is missing."""
+    size = candidate.size
+    if size.is_archived or size.is_partly_archived:
+        candidate.done = bring_back_session(path)
+    else:  # an earlier run brought the log back
+        candidate.done = Archived(size.file_bytes, size.file_bytes)
     try:
         complete_host_files(path)
     except (OSError, ContextPersistentError) as error:
-        click.echo(f"{one_line(path)}: it is back, but without the host's file: {reason_beside(error, path)}", err=True)
+        candidate.why_incomplete = reason_beside(error, path)
+        why = f"it is back, but without the host's file: {candidate.why_incomplete}"
+        click.echo(f"{one_line(path)}: {why}; then say the same again", err=True)
 
 
 def _show(candidates: Sequence[_Candidate], todo: Sequence[_Candidate], *, undo: bool) -> None:
@@ -258,6 +281,8 @@ def _show(candidates: Sequence[_Candidate], todo: Sequence[_Candidate], *, undo:
         line = f"{candidate.session.id}: {_size(candidate.size.file_bytes)}"
         if undo and candidate.size.log_bytes:
             line += f", brought back {_size(candidate.size.log_bytes)}"
+        if undo and candidate.lacks_transcript:
+            line += ", with the host's file" if candidate.size.is_archived else ", is back; the host's file is written"
         if not undo:
             line += f", archived about {_size(candidate.size.archived_bytes)}"
             if candidate.size.frees <= 0:
@@ -266,8 +291,9 @@ def _show(candidates: Sequence[_Candidate], todo: Sequence[_Candidate], *, undo:
     for candidate in candidates:
         if candidate.refused:
             say(f"stays as it is: {candidate.session.path}: {candidate.refused}")
-    if todo and undo:
-        _show_room(todo)
+    if undo:
+        for room in _rooms(todo):
+            say(room_text(*room))
     if todo and not undo:
         size_now = sum(candidate.size.file_bytes for candidate in todo)
         freed = sum(candidate.size.frees for candidate in todo)
@@ -277,16 +303,16 @@ def _show(candidates: Sequence[_Candidate], todo: Sequence[_Candidate], *, undo:
             say(f"The host's files beside the logs stay as they are: {_size(size_of_hosts)}.")
 
 
-def _show_room(todo: Sequence[_Candidate]) -> None:
-    """Print the room that bringing logs back needs on each disk, and the room that is free."""
+def _rooms(todo: Sequence[_Candidate]) -> list[tuple[int, int | None]]:
+    """Return the bytes that bringing logs back needs on each disk, and the bytes that are free there, or None."""
     by_disk = dict[int, list[_Candidate]]()
     for candidate in todo:
         if isinstance(candidate.session.path, Path):
             by_disk.setdefault(candidate.session.path.stat().st_dev, []).append(candidate)
-    for candidates in by_disk.values():
-        sizes = [candidate.size for candidate in candidates]
-        needed = sum(size.log_bytes - size.file_bytes for size in sizes) + max(size.file_bytes for size in sizes)
-        say(room_text(needed, free_bytes(candidates[0].session.path)))
+    return [
+        (room_of_all(candidate.room for candidate in candidates), free_bytes(candidates[0].session.path))
+        for candidates in by_disk.values()
+    ]
 
 
 def _size_of_hosts_files(sessions: Iterable[SessionFile]) -> int:
@@ -336,9 +362,11 @@ def _told(
         say(f"Brought back {counted(len(done), 'session')}, {_size(after)}.")
     elif todo:
         say(f"Archived {counted(len(done), 'session')}: {_size(before)} became {_size(after)}.")
-    if dry_run or not refused:
-        return DONE
-    return FINDINGS if done else UNUSABLE
+    if dry_run:
+        return FINDINGS if undo and any(lacks_room(*room) for room in _rooms(todo)) else DONE
+    if refused:
+        return FINDINGS if done else UNUSABLE
+    return FINDINGS if any(candidate.why_incomplete for candidate in done) else DONE
 
 
 def _size(size_bytes: int) -> str:

@@ -1,7 +1,8 @@
 """`context-persistent backup`: keep copies of all sessions of this home in a directory, and restore them.
 
 Exit codes: 0 done; 1 something is not done: a log cannot be read, is shorter than its copy or damaged, a copy in the
-backup is damaged, or something could not be erased or restored; 2 nothing was done.
+backup is damaged, or something could not be erased or restored; a dry run also if there is not enough room; 2 nothing
+was done.
 """
 
 from __future__ import annotations
@@ -20,13 +21,14 @@ from ...log.room_on_disk import free_bytes
 from ..transfer.backup_sessions import Backup, BackupStep, Done, HeldErased, erase_held, open_backup
 from ..transfer.check_backup import BackupCheck, check_backup
 from ..transfer.restore_sessions import Restore
+from ..transfer.room_for_copies import room_of_all
 from ..transfer.sync_sides import Side, home_side
 from .confirm import ask, check_can_ask
 from .erasing import erasing_options
 from .error_messages import unusable
 from .exit_codes import DONE, FINDINGS
 from .progress import progress, stages
-from .room_text import room_text
+from .room_text import lacks_room, room_text
 from .session_rows import scaled
 from .terminal import counted, one_line, say
 
@@ -107,7 +109,8 @@ def _back_up(there: Side, *, dry_run: bool, as_json: bool) -> int:
             _show_check(check)
     is_damaged = check is not None and bool(check.damaged)
     is_left = any(step.what is Done.LEFT or step.damage or step.copy_damage for step in steps)
-    return FINDINGS if is_left or is_damaged else DONE
+    is_too_large = dry_run and lacks_room(*_room(steps, there))
+    return FINDINGS if is_left or is_damaged or is_too_large else DONE
 
 
 def _watch(copies: Sequence[str]) -> AbstractContextManager[FileSystem]:
@@ -138,7 +141,8 @@ def _restore(there: Side, *, again: bool, dry_run: bool, as_json: bool) -> int:
         click.echo(json.dumps({"dry_run": dry_run, "sessions": [step.to_json() for step in steps]}))
     else:
         _show(steps, "restored", run.home, dry_run=dry_run)
-    return FINDINGS if any(step.what is Done.LEFT for step in steps) else DONE
+    is_too_large = dry_run and lacks_room(*_room(steps, run.home))
+    return FINDINGS if is_too_large or any(step.what is Done.LEFT for step in steps) else DONE
 
 
 def _show(steps: Sequence[BackupStep], done: str, to: Side, *, dry_run: bool) -> None:
@@ -167,10 +171,14 @@ def _show(steps: Sequence[BackupStep], done: str, to: Side, *, dry_run: bool) ->
     size_text = f"{scaled(size, 'kMGT')}B ({new:,} new)"
     say(f"{counted(copied, 'session')} {would}{done}, {size_text}, {same:,} had nothing new.")
     if dry_run:
-        free = free_bytes(to.root) if to.root is not None else None
-        if free is not None and free < size:
-            say(room_text(size, free))
+        if lacks_room(*_room(steps, to)):
+            say(room_text(*_room(steps, to)))
         say("Nothing was done (--dry-run).")
+
+
+def _room(steps: Sequence[BackupStep], to: Side) -> tuple[int, int | None]:
+    """Return the bytes that the steps need on the side of the copies, and the bytes that are free there, or None."""
+    return room_of_all(step.room for step in steps), free_bytes(to.root) if to.root is not None else None
 
 
 def _described(held: HeldErased) -> str:

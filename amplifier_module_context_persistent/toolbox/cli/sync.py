@@ -1,7 +1,8 @@
 """`context-persistent sync`: copy new records of sessions between this home and another place, both ways.
 
 Exit codes: 0 both sides are equal; 1 something is left: a session continued on both sides, is open or cannot be read,
-or a file of the host, or another name of a file, contains what was erased; 2 nothing was done.
+or a file of the host, or another name of a file, contains what was erased; a dry run also if there is not enough room;
+2 nothing was done.
 """
 
 from __future__ import annotations
@@ -10,7 +11,6 @@ import json
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import click
@@ -24,6 +24,7 @@ from ...sessions.other_projects import named_projects
 from ...sessions.session_name import read_name
 from ..transfer.erasure_record import SESSION, Erasure
 from ..transfer.places_synced_before import forget_synced, note_synced, synced_places
+from ..transfer.room_for_copies import room_of_all, room_of_purge
 from ..transfer.sync_erasures import (
     ErasingStep,
     TravellingErasures,
@@ -40,7 +41,7 @@ from .error_messages import UnusableError, unreadable, unusable
 from .exit_codes import DONE, FINDINGS
 from .filter_options import filter_options, watched
 from .progress import stages
-from .room_text import room_text
+from .room_text import lacks_room, room_text
 from .session_argument import no_catalogue_option
 from .session_rows import scaled
 from .terminal import counted, cut, one_line, say
@@ -234,6 +235,16 @@ class _Plan:
                 all_erasing += erasing
         return all_erasing
 
+    def room(self, side: Side, erasing: Iterable[ErasingStep]) -> tuple[int, int | None]:
+        """Return the bytes that all actions need on a side, and the bytes that are free there, or None."""
+        rooms = [room for step in self.steps for owner, room in step.rooms if owner is side]
+        rooms += [
+            room_of_purge(str(step.session.path), is_home=side.is_home)
+            for step in erasing
+            if step.side is side and step.purge is not None and side.root is not None
+        ]
+        return room_of_all(rooms), free_bytes(side.root) if side.root is not None else None
+
     def carry_out(self) -> None:
         """Carry out the planned actions, with a progress bar."""
         todo = [step for step in self.steps if not step.is_left]
@@ -267,21 +278,12 @@ def _show(erasing: Sequence[ErasingStep], plan: _Plan, there: Side) -> None:
             size = sum(step.new_bytes for step in to_side)
             size_text = f", {scaled(size, 'kMGT')}B" if size else ""
             say(f"To {_name(side)}: {counted(len(to_side), 'session')}{size_text}")
-        if side.root is not None and to_side:
-            _show_room(to_side, side.root, is_home=side.is_home)
+        room = plan.room(side, erasing)
+        is_unpacked = any(step.unpacked_bytes for step in to_side)
+        if is_unpacked or lacks_room(*room):
+            say(f"  {room_text(*room)}")
         for step in to_side:
             say(f"  {_called(step.session_id, step.source)}: {_what_comes(step, plan.sync)}")
-
-
-def _show_room(steps: Sequence[Step], root: Path, *, is_home: bool) -> None:
-    """Print the room that a directory needs, if an archived copy has to be brought back or the disk is too small."""
-    unpacked = max(step.unpacked_bytes for step in steps)
-    needed = sum(step.new_bytes for step in steps) + unpacked
-    if is_home:  # a host's file with the messages comes beside each new log
-        needed += sum(step.new_bytes for step in steps if step.what is What.COPY)
-    free = free_bytes(root)
-    if unpacked or (free is not None and free < needed):
-        say(f"  {room_text(needed, free)}")
 
 
 def _show_erasing(steps: Sequence[ErasingStep], side: Side) -> None:
@@ -347,6 +349,7 @@ def _told(erasing: Sequence[ErasingStep], plan: _Plan, there: Side, *, dry_run: 
     """Print the finished steps of a sync, and return the exit code."""
     left = [step for step in plan.steps if step.is_left]
     failed = [step for step in erasing if step.error and not step.is_orphan]
+    is_too_large = dry_run and any(lacks_room(*plan.room(side, erasing)) for side in (plan.sync.here, there))
     has_files_left = any(step.files_that_stay or step.torn_tails or step.linked for step in erasing)
     if as_json:
         result = {
@@ -356,6 +359,8 @@ def _told(erasing: Sequence[ErasingStep], plan: _Plan, there: Side, *, dry_run: 
             "sessions": [step.to_json() for step in plan.steps],
             "in_step": plan.in_step,
         }
+        if dry_run:
+            result["lacks_room"] = is_too_large
         click.echo(json.dumps(result))
     else:
         for step in erasing:
@@ -370,7 +375,7 @@ def _told(erasing: Sequence[ErasingStep], plan: _Plan, there: Side, *, dry_run: 
             say("Nothing was done (--dry-run).")
         elif any(not step.error for step in erasing):
             say(f"Other machines that sync with {there.name} follow at their next sync.")
-    return FINDINGS if left or failed or has_files_left else DONE
+    return FINDINGS if left or failed or has_files_left or is_too_large else DONE
 
 
 def _summary(erasing: Sequence[ErasingStep], plan: _Plan, *, dry_run: bool) -> str:

@@ -25,7 +25,7 @@ Where things are done:
   `copy_in_form`;
 - a sync: `sync_sessions` between the two places of `sync_sides`; past ones: `places_synced_before`; both histories of a
   session that parted (`--keep both`): `sync_sessions`, the fork by `fork_whole`; a backup: `backup_sessions`,
-  `restore_sessions`;
+  `check_backup`, `restore_sessions`; the room that all this needs: `room_for_copies`;
 - a sealed file: `sealing`, `seal_log`; its plain copy while it is read: `plain_copies`;
 - a fork to another agent: `hand_over`; the list of such files, for purges: `agent_forks`;
 - a turn hidden from outside: `hide_turn`;

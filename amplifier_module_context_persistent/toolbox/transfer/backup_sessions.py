@@ -38,6 +38,7 @@ from .erasure_list import BACKUP_NAME, lift_in, note_erasures, read_erasures
 from .erasure_record import Erasure
 from .other_names import with_other_names
 from .relation_of_copies import Relation, compare_logs, why_damaged
+from .room_for_copies import Room, room_of_more, room_of_new_copy
 from .sync_erasures import ErasingStep, carry_out_erasing, finish_deletions, plan_erasing
 from .sync_host_files import host_files_made
 from .sync_sessions import pairs_of
@@ -83,6 +84,8 @@ class BackupStep:
     why: str = ""
     damage: str = ""
     """The first damage of a log that is copied as a whole; "" for a sound log."""
+    room: Room = field(default_factory=Room)
+    """The room that the step needs for the copy."""
     copy_damage: str = ""
     """The first damage of the copy that is set aside, if it is set aside because it is damaged; else ""."""
 
@@ -176,6 +179,7 @@ class Backup:
                 _look_at_whole(step)
             else:
                 _compare(step)
+            step.room = room_of_step(step, is_home=False)
         except (ContextPersistentError, OSError) as error:
             step.what, step.why = Done.LEFT, reason_of(error)
         return step
@@ -271,6 +275,17 @@ def erase_held(there: Side, held: HeldErased, *, now: Callable[[], str]) -> None
         carry_out_erasing(step, now)
     if there.root is not None:
         finish_deletions(there.root)
+
+
+def room_of_step(step: BackupStep, *, is_home: bool) -> Room:
+    """Return the room that a planned step needs; `is_home` says whether the copy is in a home."""
+    match step.what:
+        case Done.NEW | Done.ANEW:
+            return room_of_new_copy(step.source, step.new_bytes, is_home=is_home)
+        case Done.MORE:
+            return room_of_more(step.source, step.target, step.new_bytes, is_home=is_home)
+        case _:
+            return Room()
 
 
 def _compare(step: BackupStep) -> None:

@@ -22,7 +22,7 @@ from ...messages.message_times import timestamp_of
 from ...messages.metadata import PLACE_KEY, is_ephemeral
 from ...view.entry import INSTRUCTING
 
-__all__ = ["as_hosts_see", "transcript_lines"]
+__all__ = ["as_hosts_see", "most_transcript_bytes", "transcript_lines"]
 
 _PLACE = f'"{PLACE_KEY}"'.encode()
 _TO_BE_READ = re.compile(
@@ -34,6 +34,14 @@ _TIME_AT_END = re.compile(
     rb'"timestamp":("[0-9TZ:.+-]+")(?:,"pinned":true)?(?:,"critical":true)?,"message_id":"[^"\\\\]*"}'
 )
 _MOST_END_BYTES = 1_000
+
+
+def most_transcript_bytes(log_bytes: int) -> int:
+    """Return the size that the transcript of a log of this size may have: a line gets a time, and loses its checksum.
+
+    Most transcripts are smaller, since a log also has receipts and plans.
+    """
+    return log_bytes + log_bytes // 8
 
 
 def as_hosts_see(reader: ReadableLog) -> Sequence[int]:

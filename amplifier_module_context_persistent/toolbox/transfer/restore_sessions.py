@@ -15,7 +15,7 @@ from ...log.open_reader import open_reader
 from ...sessions.find_session import SessionFile
 from .append_to_copy import append_to_copy
 from .archive_session import archive_like
-from .backup_sessions import BackupStep, Done
+from .backup_sessions import BackupStep, Done, room_of_step
 from .copy_in_form import copy_in_form, size_in_form
 from .damaged_log import check_sound
 from .erasure_list import lift_in, note_erasures, read_erasures
@@ -68,6 +68,7 @@ class Restore:
                 self._plan_new(step, force)
             else:
                 _compare(step)
+            step.room = room_of_step(step, is_home=True)
         except (ContextPersistentError, OSError) as error:
             step.what, step.why = Done.LEFT, reason_of(error)
         return step

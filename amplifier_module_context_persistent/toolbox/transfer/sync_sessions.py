@@ -13,7 +13,7 @@ different records. Rules:
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, field, fields
 from enum import Enum
@@ -39,6 +39,7 @@ from .fork_whole import fork_id, fork_whole, is_fork_of, name_of_other_history
 from .purge_session import remove_left
 from .relation_of_copies import Parting, Relation, compare_logs, why_damaged
 from .replace_copy import replace_copy
+from .room_for_copies import Room, log_bytes_of, room_of_more, room_of_new_copy, room_of_replacement
 from .sync_host_files import beside_copy, finish, has_transcript, is_interrupted
 from .sync_sides import Projects, Side
 from .undone_erasures import erasures_of_log
@@ -120,6 +121,8 @@ class Step:
     new_bytes: int = 0
     unpacked_bytes: int = 0
     """The size of the target's log, if the target is archived and has to be brought back; else 0."""
+    rooms: list[tuple[Side, Room]] = field(default_factory=list)
+    """The room that the step needs, on each side that is a directory."""
     parting: Parting | None = None
     fork: str = ""
     """The id of the fork that keeps one of the two histories of a parted session; else ""."""
@@ -196,13 +199,19 @@ class Sync:
     def plan(self, pair: Pair) -> Step:
         """Return the planned action for a session. Writes nothing."""
         try:
-            if pair.here is None or pair.there is None:
-                return self._plan_copy(pair)
-            step = self._plan_both(pair.here, pair.there)
+            step = self._plan(pair)
         except HoldsErasedError as error:
             return Step(pair.session_id, What.LEFT, why=str(error), held=error.held)
         except (ContextPersistentError, OSError) as error:
             return Step(pair.session_id, What.LEFT, why=_why_failed(error))
+        with suppress(ContextPersistentError, OSError):  # what cannot be read is told when it is carried out
+            step.rooms = list(self._rooms(step))
+        return step
+
+    def _plan(self, pair: Pair) -> Step:
+        if pair.here is None or pair.there is None:
+            return self._plan_copy(pair)
+        step = self._plan_both(pair.here, pair.there)
         if step.to is not None and stored_name(step.target) is None:
             why = why_linked(step.target) or (OPEN if is_open(step.target) else "")
             if why:
@@ -210,6 +219,23 @@ class Sync:
             if step.what is What.APPEND and is_archived_session(step.target):
                 step.unpacked_bytes = size_of_log(step.target)
         return step
+
+    def _rooms(self, step: Step) -> Iterator[tuple[Side, Room]]:
+        """Yield the room that a step needs on each side that is a directory."""
+        to = step.to
+        if step.what is What.FORK:
+            log_bytes = log_bytes_of(step.target)
+            for side in (self.here, self.there):
+                yield side, room_of_new_copy(step.target, log_bytes, is_home=side.is_home)
+        if to is None or to.root is None:
+            return
+        match step.what:
+            case What.COPY:
+                yield to, room_of_new_copy(step.source, step.new_bytes, is_home=to.is_home)
+            case What.APPEND | What.FINISH:
+                yield to, room_of_more(step.source, step.target, step.new_bytes, is_home=to.is_home)
+            case _:
+                yield to, room_of_replacement(step.source, step.target, is_home=to.is_home)
 
     def carry_out(self, step: Step) -> None:
         """Carry out a planned step. If the step fails, its action becomes `What.LEFT`, and its `why` has the reason.

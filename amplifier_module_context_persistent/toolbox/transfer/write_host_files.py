@@ -247,15 +247,20 @@ def complete_host_files(log: str | Path) -> list[str]:
     Raises:
         OSError: the file cannot be written.
     """
-    place = Path(os.path.abspath(log)).parent
-    if not is_hosts_log(log) or place.parts[-5:-3] != _HOSTS_PROJECTS or not has_own_metadata_only(log):
+    if not lacks_transcript(log):
         return []
     clear_up(log)
-    target = place / TRANSCRIPT_NAME
+    target = Path(os.path.abspath(log)).with_name(TRANSCRIPT_NAME)
     with Transcript(log) as transcript:
         reader = transcript.reader
         _write_own(WrittenFiles.beside(log), target, transcript_lines(reader, as_hosts_see(reader)))
     return [os.fspath(target)]
+
+
+def lacks_transcript(log: str | Path) -> bool:
+    """Return whether a session of a home came without a `transcript.jsonl`, and no host has written one since."""
+    place = Path(os.path.abspath(log)).parent
+    return is_hosts_log(log) and place.parts[-5:-3] == _HOSTS_PROJECTS and has_own_metadata_only(log)
 
 
 def has_own_metadata_only(log: str | Path) -> bool:
