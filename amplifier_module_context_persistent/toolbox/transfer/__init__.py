@@ -8,7 +8,7 @@ Rules of this package:
 
 Where things are done:
 - an import: `import_session` and `import_directory`; of a file that is not a log: `import_drafts`, which makes `drafts`
-  of the sessions; their ids and places: `import_places`;
+  of the sessions, and plans of their compactions (`imported_plans`); their ids and places: `import_places`;
 - which sessions of a source are imported: `wanted_sessions`; what is new since an earlier import: `earlier_import`;
   it is written: `write_import`; of a running agent: `watch_imports`;
 - an import of a log of this package: `import_log`; of an export made here: `import_own_export`;

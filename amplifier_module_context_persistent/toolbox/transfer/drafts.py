@@ -3,29 +3,27 @@
 A log begins with its header, and the header of an import reports what became of every line of the source. This is known
 only at the end, so until then the bodies are kept in a temporary file (`spool.py`).
 
-Usage that providers reported stays in the answers' `metadata.usage`. A draft counts tokens only from the source's first
-compaction on, for the sizes in plans, because counting takes a quarter of an import's time.
+Usage that providers reported stays in the answers' `metadata.usage`. A compaction of the source becomes a plan
+(`imported_plans`).
 """
 
 from __future__ import annotations
 
 from array import array
 from collections import Counter
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from ...errors import ContextPersistentError, RecordError
-from ...forms.canonical import UNKNOWN_TOOL, total
+from ...forms.canonical import UNKNOWN_TOOL
 from ...log.record_limits import MAX_DEPTH, is_too_deep
-from ...log.record_line import decode, encode_control, encode_whole, stored_message
+from ...log.record_line import encode_whole, stored_message
 from ...log.reset_record import Reset, frame
 from ...messages.message import metadata_of
 from ...messages.metadata import COMPACTION_SOURCE, is_human
-from ...tokens.counter import EstimateCounter, count_message
-from ...tokens.estimate import estimate_tokens
 from ...view.entry import INSTRUCTING
-from ...view.plan import IMPORTED, SUMMARY_TAGS, LeftOut, Making, Notice, Plan, keep_runs
 from .copy_log import CopiedMessage, check_size
+from .imported_plans import ImportedPlans
 from .importers.account import Account
 from .importers.events import ClearMark, CompactionEvent, Event, KeptEntry, MessageRead, SessionStart
 from .importers.fields import iso_time, result
@@ -68,6 +66,26 @@ class EarlierImport:
     """The number of the source's messages that a rewind or a clear hid here, and that stay hidden."""
 
 
+@dataclass(slots=True)
+class ImportTarget:
+    """Where a draft is written, and as which session."""
+
+    session_id: str | None = None
+    path: str = ""
+    key: str = ""
+    """The import key: equal for every import of this session from this source."""
+    parent_id: str | None = None
+    remote: str = ""
+    """The remote repository of the project's checkout (`checkout_remote`); "" if unknown."""
+    is_origin: bool = False
+    """Whether `path` is the log of the session that the file was exported from."""
+
+    @property
+    def name(self) -> str:
+        """The session's name in messages: its id, or the path if it has none."""
+        return self.session_id or self.path
+
+
 @dataclass(slots=True, eq=False)
 class SessionDraft:
     """A session before it is written: the bodies of its records, facts about its messages, and its destination."""
@@ -81,36 +99,18 @@ class SessionDraft:
     ids: list[str] = field(default_factory=list)
     with_ids: array[int] = field(default_factory=lambda: array("L"))
     """The positions of copied messages that have an id in the source."""
-    tokens: dict[int, int] = field(default_factory=dict)
-    """The tokens of messages, by position. Only messages that were counted because of a compaction are included."""
-    systems: set[int] = field(default_factory=set)
-    """The positions of system messages."""
     clears: list[int] = field(default_factory=list)
     """The number of messages before each clear."""
     roles: Counter[str] = field(default_factory=Counter)
     renamed: dict[str, str] = field(default_factory=dict)
     derived_ids: int = 0
     without_timestamp: int = 0
-    compactions: int = 0
     known: set[str] = field(default_factory=set)
-    counted: int = 0
-    """The tokens of the messages that the model saw right after the last compaction or clear, as counted here."""
-    counted_messages: int = 0
-    """The number of messages that `counted` covers; later messages are not counted yet."""
     reports: int = 0
     """The number of answers for which the source reports the input tokens of the request."""
-    pending: tuple[Plan, list[int], int] | None = None
-    """The last compaction: its plan, the positions of the kept messages, and the position of the last message before
-    the compaction. None if there was no compaction, or if a message of a person has followed."""
-    last_human: int = -1
-    """The position of the last message of a person; -1 if none is live."""
-    session_id: str | None = None
-    path: str = ""
-    key: str = ""
-    """The import key: equal for every import of this session from this source."""
-    parent_id: str | None = None
-    remote: str = ""
-    """The remote repository of the project's checkout (`checkout_remote`); "" if unknown."""
+    target: ImportTarget = field(default_factory=ImportTarget)
+    plans: ImportedPlans = field(init=False)
+    """The plans that take the place of the source's compactions."""
     family: int = 0
     """The number, from 0, of the file's session to which this session belongs: itself, or the one whose branch or
     sub-agent it is."""
@@ -120,8 +120,10 @@ class SessionDraft:
     exported: int = 0
     """The number of messages at the beginning that an export of this package wrote; an agent added the later messages.
     """
-    is_origin: bool = False
-    """Whether `path` is the log of the session that the file was exported from."""
+
+    def __post_init__(self) -> None:
+        """Begin without compactions."""
+        self.plans = ImportedPlans(self.ids, self.at, self.bodies)
 
     @property
     def messages(self) -> int:
@@ -149,7 +151,6 @@ class Drafts:
     def __init__(self, account: Account, spool: Spool) -> None:
         self._account = account
         self._spool = spool
-        self._counter = EstimateCounter()
         self.sessions: list[SessionDraft] = []
         self._tools: dict[str, str] = {}
         """The tool of each call, by the call's id."""
@@ -178,7 +179,7 @@ class Drafts:
     def finish(self) -> None:
         """Write the compactions that are still pending, and drop sessions without a message."""
         for draft in self.sessions:
-            self._plan(draft)
+            draft.plans.write_pending()
         self.sessions = [draft for draft in self.sessions if draft.ids]
 
     def _message(self, draft: SessionDraft, event: MessageRead) -> None:
@@ -209,8 +210,7 @@ class Drafts:
         if event.line <= draft.start.exported_lines:
             draft.exported = len(draft.ids)
         if role == "user" and is_human(message):
-            draft.last_human = len(draft.ids) - 1
-            self._plan(draft)
+            draft.plans.note_person()
 
     def _with_tool(self, message: dict[str, Any]) -> dict[str, Any]:
         """Remember the calls of a message, and return the message.
@@ -238,7 +238,7 @@ class Drafts:
     def _add(self, draft: SessionDraft, record: int, message_id: str, role: str) -> None:
         """Note a message whose body has the given number among the draft's bodies."""
         if role in INSTRUCTING:
-            draft.systems.add(len(draft.ids))
+            draft.plans.note_system(len(draft.ids))
         draft.at.append(record)
         draft.known.add(message_id)
         draft.ids.append(message_id)
@@ -272,53 +272,16 @@ class Drafts:
         """
         if len(draft.ids) == draft.cleared:
             return
-        self._plan(draft)
+        draft.plans.write_pending()
         draft.clears.append(len(draft.ids))
         reset = Reset(f"imported-clear-{len(draft.clears)}", "clear", iso_time(event.time), draft.ids[-1], 0, 0)
         for body in frame(reset, ()):
             draft.bodies.append(body)
-        draft.counted, draft.counted_messages = 0, len(draft.ids)
-        draft.last_human = -1
-
-    def _tokens(self, draft: SessionDraft, position: int) -> int:
-        """Return the number of tokens of a message, as counted here. Each message is counted once."""
-        known = draft.tokens.get(position)
-        if known is not None:
-            return known
-        message = decode(draft.bodies[draft.at[position]] + b"}")
-        draft.tokens[position] = count_message(message, self._counter)
-        return draft.tokens[position]
-
-    def _seen_tokens(self, draft: SessionDraft) -> int:
-        """Return the number of tokens that the model would see at this point of the session, as counted here."""
-        following = range(draft.counted_messages, len(draft.ids))
-        return draft.counted + sum(self._tokens(draft, position) for position in following)
+        draft.plans.forget_cleared()
 
     def _compacted(self, draft: SessionDraft, event: CompactionEvent) -> None:
-        self._plan(draft)
-        draft.compactions += 1
-        summary = event.summary.strip()
-        live = range(draft.cleared, len(draft.ids))
-        if draft.systems.issuperset(live):  # there is nothing that a plan could leave out
-            if summary:
-                self._summary_message(draft, event)
-            return
-        kept = _kept_by(event, draft, live)
-        notice = summary.join(SUMMARY_TAGS) if summary else ""
-        tokens_after = estimate_tokens(notice) + sum(self._tokens(draft, position) for position in kept)
-        plan = Plan(
-            id=f"imported-{draft.compactions}",
-            upto=draft.ids[-1],
-            keep=(),
-            notice=Notice(notice),
-            making=Making(
-                strategy=IMPORTED,
-                tokens_before=total(event.tokens_before) or self._seen_tokens(draft),
-                tokens_after=tokens_after,
-            ),
-        )
-        draft.pending = (plan, kept, len(draft.ids) - 1)
-        draft.counted, draft.counted_messages = tokens_after, len(draft.ids)
+        if not draft.plans.compact(event, cleared=draft.cleared) and event.summary.strip():
+            self._summary_message(draft, event)
 
     def _summary_message(self, draft: SessionDraft, event: CompactionEvent) -> None:
         """Add the summary of a compaction as a message."""
@@ -328,41 +291,3 @@ class Drafts:
             metadata["timestamp"] = time
         message = {"role": "user", "content": event.summary, "metadata": metadata}
         self._message(draft, MessageRead(message, event.line))
-
-    def _plan(self, draft: SessionDraft) -> None:
-        """Write the plan of the pending compaction, if there is one.
-
-        A view always shows the last message of a person. So if this message is before the compaction, the plan keeps
-        it.
-        """
-        if draft.pending is None:
-            return
-        plan, kept, upto = draft.pending
-        draft.pending = None
-        if 0 <= draft.last_human <= upto:
-            kept = sorted({*kept, draft.last_human})
-        notice_before = ""
-        if plan.notice.text:
-            kept_talk = [position for position in kept if position not in draft.systems]
-            first_talk = kept_talk[0] if kept_talk else upto + 1
-            if first_talk < len(draft.ids):
-                notice_before = draft.ids[first_talk]
-        whole = replace(
-            plan,
-            keep=tuple(draft.ids[position] for position in kept),
-            notice=replace(plan.notice, before=notice_before),
-            left_out=LeftOut(upto + 1 - draft.cleared - len(kept)),
-        )
-        runs = keep_runs((position, draft.ids[position]) for position in kept)
-        draft.bodies.append(encode_control("plan", **whole.to_record(runs)))
-
-
-def _kept_by(event: CompactionEvent, draft: SessionDraft, live: range) -> list[int]:
-    """Return the positions of the live messages that a compaction kept: instructions, and the named messages."""
-    kept = draft.systems.intersection(live)
-    positions = {draft.ids[position]: position for position in live}
-    kept.update(range(positions.get(event.keep_from, live.stop), live.stop))
-    kept.update(positions[message_id] for message_id in event.keep if message_id in positions)
-    for first, last in event.keep_runs:
-        kept.update(range(positions.get(first, live.start), positions.get(last, -1) + 1))
-    return sorted(kept)

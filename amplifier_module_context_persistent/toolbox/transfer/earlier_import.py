@@ -67,11 +67,11 @@ def find_earlier(sessions: Sequence[SessionDraft], account: Account, *, again: b
 
 
 def _find_earlier_of(draft: SessionDraft, account: Account, *, again: bool) -> None:
-    reader = open_earlier(draft.path)
+    reader = open_earlier(draft.target.path)
     if reader is None:
         return
     with closing(reader):
-        if draft.is_origin:
+        if draft.target.is_origin:
             draft.earlier = compared_with_origin(draft, reader, title_of(draft))
             return
         found = _compared(draft, reader, account.lines_by_file[draft.file], again=again)
@@ -82,8 +82,8 @@ def _find_earlier_of(draft: SessionDraft, account: Account, *, again: bool) -> N
 def _compared(draft: SessionDraft, reader: ReadableLog, lines_now: int, *, again: bool) -> EarlierImport:
     """Compare a draft with the log of an earlier import; `lines_now` is the number of lines of the source now."""
     source = _source_in(reader)
-    if source.get("key") != draft.key:
-        raise taken_error(draft.path)
+    if source.get("key") != draft.target.key:
+        raise taken_error(draft.target.path)
     lines_then = total(source.get("lines")) or 0
     messages_then = total(source.get("messages")) or 0
     records_then = total(source.get("records")) or 0
@@ -109,7 +109,7 @@ def _compared(draft: SessionDraft, reader: ReadableLog, lines_now: int, *, again
         return _compared_with_changed(draft, reader, found)
     if kept < live and not found.common:
         raise ImportConflictError(
-            f"session {draft.session_id or draft.path} was imported before, and its source begins with another "
+            f"session {draft.target.name} was imported before, and its source begins with another "
             "message now; import it under another id (--session)"
         )
     return found
@@ -161,7 +161,7 @@ def _compared_with_changed(draft: SessionDraft, reader: ReadableLog, found: Earl
     own = sum(ordinal not in known.unaltered for ordinal in live)
     if own and (common < draft.messages or not known.altered.isdisjoint(live)):
         raise ImportConflictError(
-            f"session {draft.session_id or draft.path} went on here after {found.common:,} messages of its source, "
+            f"session {draft.target.name} went on here after {found.common:,} messages of its source, "
             "and the source went on too; import it under another id (--session)"
         )
     hidden = common - found.common - (len(live) - own)
@@ -204,7 +204,7 @@ def _compared_with_purged(
         ImportConflictError: the session was continued both here and in its source; or purged content was asked for
             again.
     """
-    named = draft.session_id or draft.path
+    named = draft.target.name
     if again:
         raise ImportConflictError(
             f"session {named} was purged here since; delete it, then import it with --again, to have it as it was"

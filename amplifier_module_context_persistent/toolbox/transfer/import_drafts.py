@@ -61,13 +61,13 @@ def import_drafts(
         to = replace(to, working_dir=directory_of(sessions[0]) or to.working_dir)
     place_sessions(sessions, opened.path, importer.name, to)
     _note_remotes(sessions, to)
-    present = [draft.is_origin or key_at(draft.path) == draft.key for draft in sessions]
+    present = [draft.target.is_origin or key_at(draft.target.path) == draft.target.key for draft in sessions]
     honoured = honour_erasures(sessions, present, again=rules.again)
     compared = find_earlier(honoured.sessions, account, again=rules.again)
     writer = SessionWriter(compared, importer.name, opened.path, account, now, new_id)
     if not rules.dry_run:
         writer.write()
-        lift(honoured.overridden, sessions[0].path)
+        lift(honoured.overridden, sessions[0].target.path)
     return _report(writer, honoured.told)
 
 
@@ -80,7 +80,7 @@ def _note_remotes(sessions: Sequence[SessionDraft], to: Destination) -> None:
     for draft in sessions:
         directory = directory_of(draft) if to.path is not None or to.beside else to.working_dir or os.curdir
         if directory is not None and os.path.isdir(directory):
-            draft.remote = remote_of(directory)
+            draft.target.remote = remote_of(directory)
 
 
 def _text_passed_over(source: Source) -> list[LostLine]:
@@ -115,8 +115,8 @@ def _report(writer: SessionWriter, erased: list[str]) -> Import:
     report = Import(
         writer.source,
         writer.format_name,
-        main.path,
-        main.session_id,
+        main.target.path,
+        main.target.session_id,
         writer.account,
         sessions=[_imported(draft) for draft in writer.sessions],
         derived_ids=sum(draft.derived_ids for draft in whole_sessions),
@@ -133,14 +133,14 @@ def _imported(draft: SessionDraft) -> ImportedSession:
     earlier = draft.earlier
     return ImportedSession(
         draft.start.kind,
-        draft.session_id,
-        draft.path,
+        draft.target.session_id,
+        draft.target.path,
         draft.messages,
         draft.messages - (earlier.common if earlier is not None else 0),
-        draft.compactions,
+        draft.plans.compactions,
         draft.reports,
         is_older=earlier is not None and earlier.is_older,
-        is_origin=draft.is_origin,
+        is_origin=draft.target.is_origin,
         hidden_here=earlier.hidden_here if earlier is not None else 0,
     )
 

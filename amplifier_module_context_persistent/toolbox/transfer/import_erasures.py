@@ -44,7 +44,7 @@ def honour_erasures(sessions: Sequence[SessionDraft], present: Sequence[bool], *
         ErasedError: the session was deleted, or its messages were purged. In a file of several sessions: all of them.
         OSError: a list of erasures cannot be read, so it is not known what was erased.
     """
-    found = erasures(sessions[0].path)
+    found = erasures(sessions[0].target.path)
     honoured = Honoured([])
     origins = {draft.family: draft.start.origin_logs for draft in sessions if draft.start.origin_logs}
     for draft, is_present in zip(sessions, present, strict=True):
@@ -62,7 +62,7 @@ def honour_erasures(sessions: Sequence[SessionDraft], present: Sequence[bool], *
         is_only_family = draft is sessions[0] and sessions[-1].family == draft.family
         if is_only_family:
             raise ErasedError(f"{why}; {ADVICE}")
-        honoured.told.append(f"{draft.session_id or draft.path}: {why}, and is left out; {ADVICE}")
+        honoured.told.append(f"{draft.target.name}: {why}, and is left out; {ADVICE}")
     if not honoured.sessions:
         raise ErasedError(f"all its sessions were deleted or purged here; {ADVICE}")
     return honoured
@@ -77,7 +77,7 @@ def _erasures_about(
     messages was another one, such as a second import under another id. And a fork that was here already keeps what was
     purged from its origin alone, although both have the same answers.
     """
-    names, contents = names_of_key(draft.key, has_id=bool(draft.start.source_id)), _contents(draft)
+    names, contents = names_of_key(draft.target.key, has_id=bool(draft.start.source_id)), _contents(draft)
     answers = cache(partial(answers_in_draft, draft))
     about = list(concerning(found, [*names, *names_in_draft(draft)], contents, answers))
     salts = {erasure.salt for erasure in about}
@@ -86,8 +86,8 @@ def _erasures_about(
         return [*about, *of_origin]
     named = {erasure.salt for erasure in concerning(found, names, contents)}
     found_here = [erasure for erasure in (*about, *of_origin) if erasure.what != SESSION or erasure.salt in named]
-    if origin_logs and not draft.is_origin:
-        came_in = began(draft.path)
+    if origin_logs and not draft.target.is_origin:
+        came_in = began(draft.target.path)
         return [erasure for erasure in found_here if erasure.salt in named or erasure.time < came_in]
     return found_here
 

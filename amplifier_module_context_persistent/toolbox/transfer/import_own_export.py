@@ -66,8 +66,8 @@ def compared_with_origin(draft: SessionDraft, reader: ReadableLog, title: str) -
             common = position + 1
     if common < draft.messages and not _ends_alike(draft, reader, common):
         raise ImportConflictError(
-            f"session {draft.session_id}, which this file was exported from, went on or was changed here, and went on "
-            "in the file too; import it under another id (--session)"
+            f"session {draft.target.session_id}, which this file was exported from, went on or was changed here, and "
+            "went on in the file too; import it under another id (--session)"
         )
     return EarlierImport(common, live, live, 0, title=title)
 
@@ -93,7 +93,7 @@ def append_to_origin(draft: SessionDraft, start: int, live: int) -> None:
             raise ImportConflictError(CHANGED_MEANWHILE)
         return first_record
 
-    append_all(open_log(draft.path), check_and_begin, records)
+    append_all(open_log(draft.target.path), check_and_begin, records)
 
 
 def _ends_alike(draft: SessionDraft, reader: ReadableLog, common: int) -> bool:

@@ -117,7 +117,7 @@ def place_sessions(sessions: Sequence[SessionDraft], source: str, format_name: s
     taken = set[str]()
     for family in families:
         _place_family(family, source, format_name, to, taken)
-        taken.add(family[0].path)
+        taken.add(family[0].target.path)
 
 
 def _place_family(
@@ -131,23 +131,23 @@ def _place_family(
     first = _first_hash(main)
     suffix = f"-{main.family + 1}" if main.family else ""
     given = main.start.source_id or main.start.parent_source_id
-    main.key = f"{format_name}:{given or source}:{main.start.name}:{first[:16]}"
-    main.session_id = to.session_id
+    main.target.key = f"{format_name}:{given or source}:{main.start.name}:{first[:16]}"
+    main.target.session_id = to.session_id
     if to.path is None and to.session_id is None:
         origin = exported_here(main, to.storage)
         if origin:
-            main.is_origin, main.session_id = True, main.start.exported_from
+            main.target.is_origin, main.target.session_id = True, main.start.exported_from
             to = replace(to, beside=origin)
         else:
             derived = _derived(session_name(given), main)
             if main.start.kind == "subagent" and main.start.name:
                 with_parent = to.key_with_parent(derived, f"{format_name}:{given}:", f":{main.start.name}")
-                main.key = with_parent or main.key
+                main.target.key = with_parent or main.target.key
             to = _with_id(main, derived, first[:8], to, taken_paths)
-    if main.session_id is not None:
-        check_session_id(main.session_id)
-    main.path = to.place(main.session_id, suffix)
-    main.parent_id = main.start.parent_source_id or None
+    if main.target.session_id is not None:
+        check_session_id(main.target.session_id)
+    main.target.path = to.place(main.target.session_id, suffix)
+    main.target.parent_id = main.start.parent_source_id or None
 
     taken = set[str]()
     for number, draft in enumerate(others, 1):
@@ -157,13 +157,13 @@ def _place_family(
         taken.add(name)
         is_sub_agent = draft.start.kind == "subagent"
         ending = f"_{name}" if is_sub_agent else f"-{name}"
-        draft.parent_id = main.session_id
-        draft.session_id = None if main.session_id is None else f"{main.session_id}{ending}"
-        draft.path = to.place(draft.session_id, f"{suffix}{ending}")
-        draft.key = f"{main.key}:{name}"
+        draft.target.parent_id = main.target.session_id
+        draft.target.session_id = None if main.target.session_id is None else f"{main.target.session_id}{ending}"
+        draft.target.path = to.place(draft.target.session_id, f"{suffix}{ending}")
+        draft.target.key = f"{main.target.key}:{name}"
         key_alone = f"{format_name}:{given}:{name}:{_first_hash(draft)[:16]}"
-        if is_sub_agent and key_at(draft.path) == key_alone:  # its file was imported without the session before
-            draft.key = key_alone
+        if is_sub_agent and key_at(draft.target.path) == key_alone:  # its file was imported without the session before
+            draft.target.key = key_alone
 
 
 def _with_id(main: SessionDraft, derived: str, mark: str, to: Destination, taken_paths: Set[str]) -> Destination:
@@ -174,13 +174,13 @@ def _with_id(main: SessionDraft, derived: str, mark: str, to: Destination, taken
     """
     check_session_id(derived)
     for session_id in (derived, f"{derived}-{mark}"):
-        found = to.found_before(session_id, main.key)
+        found = to.found_before(session_id, main.target.key)
         if found:
-            main.session_id = session_id
+            main.target.session_id = session_id
             return replace(to, beside=found)
     wanted = to.place(derived)
-    is_taken = wanted in taken_paths or key_at(wanted) not in (None, main.key)
-    main.session_id = f"{derived}-{mark}" if is_taken else derived
+    is_taken = wanted in taken_paths or key_at(wanted) not in (None, main.target.key)
+    main.target.session_id = f"{derived}-{mark}" if is_taken else derived
     return to
 
 
@@ -191,5 +191,5 @@ def _first_hash(draft: SessionDraft) -> str:
 
 def _derived(given: str, main: SessionDraft) -> str:
     if not given:
-        return str(uuid5(NAMESPACE_URL, main.key))
+        return str(uuid5(NAMESPACE_URL, main.target.key))
     return f"{given}_{main.start.name}" if main.start.kind == "subagent" and main.start.name else given

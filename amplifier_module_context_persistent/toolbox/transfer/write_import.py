@@ -81,8 +81,8 @@ class SessionWriter:
                 for draft in reversed(self.sessions):
                     earlier = draft.earlier
                     if earlier is None:
-                        being_made.enter_context(making_session(draft.path))
-                        write_new_log(draft.path, chain([self._header(draft)], draft.bodies))
+                        being_made.enter_context(making_session(draft.target.path))
+                        write_new_log(draft.target.path, chain([self._header(draft)], draft.bodies))
                         made.add(draft)
                     elif not earlier.is_older and (
                         earlier.common < draft.messages or earlier.kept < earlier.live or earlier.is_cut
@@ -91,13 +91,15 @@ class SessionWriter:
             except BaseException:
                 for draft in made:
                     with suppress(OSError):
-                        os.remove(draft.path)
-                        os.rmdir(os.path.dirname(draft.path))
+                        os.remove(draft.target.path)
+                        os.rmdir(os.path.dirname(draft.target.path))
                 raise
             for draft in self.sessions:
-                if draft in made or is_unfinished(draft.path):
-                    write_host_files(draft.path, created=self.now(), parent_id=draft.parent_id, title=title_of(draft))
-                finish_rewind(draft.path)
+                if draft in made or is_unfinished(draft.target.path):
+                    write_host_files(
+                        draft.target.path, created=self.now(), parent_id=draft.target.parent_id, title=title_of(draft)
+                    )
+                finish_rewind(draft.target.path)
             for draft in self.sessions:
                 _rename(draft)
 
@@ -108,15 +110,16 @@ class SessionWriter:
             draft: the session.
             records_in_log: the number of records in its log after the append is complete; 0 for a new log.
         """
+        target = draft.target
         return encode_control(
             "header",
             version=FORMAT_VERSION,
             log_id=self.new_id(),
-            session_id=draft.session_id,
+            session_id=target.session_id,
             tokenizer="estimate",
             created=self.now(),
             **header_marks([], late_system="reminder"),
-            **present(parent_id=draft.parent_id, forked_from=draft.start.forked_from, remote=draft.remote),
+            **present(parent_id=target.parent_id, forked_from=draft.start.forked_from, remote=target.remote),
             imported_from=self.format_name,
             source=self._source_of(draft, records_in_log),
         )
@@ -131,14 +134,14 @@ class SessionWriter:
             branches = [other for other in others if other.start.kind == "branch"]
         tasks = [task_of(other.start.facts) for other in sub_agents]
         related = present(
-            subagents=[other.session_id or other.path for other in sub_agents],
-            branches=[other.session_id or other.path for other in branches],
+            subagents=[other.target.name for other in sub_agents],
+            branches=[other.target.name for other in branches],
             subagent_tasks=tasks if any(tasks) else [],
         )
         facts = {key: value for key, value in draft.start.facts.items() if value not in (None, "", {}, [])}
         source = {
             "format": self.format_name,
-            "key": draft.key,
+            "key": draft.target.key,
             "session_id": draft.start.source_id or None,
             **facts,
             **related,
@@ -161,14 +164,14 @@ class SessionWriter:
             ImportConflictError: another process has changed the log meanwhile.
         """
         start, records = draft.record_after(earlier.common), len(draft.bodies)
-        if draft.is_origin:
+        if draft.target.is_origin:
             append_to_origin(draft, start, earlier.live)
             return
         keeps_all = earlier.kept == earlier.live
         if keeps_all:  # records that followed the last message at that time are in the log already
             following = draft.at[earlier.common] if earlier.common < draft.messages else records
             start = min(max(start, earlier.records), following)
-        log = open_log(draft.path)
+        log = open_log(draft.target.path)
 
         def records_before(index: Index) -> list[bytes]:
             """Return the header and, if needed, the reset that hides changed messages. Called under the log's lock.
@@ -194,9 +197,9 @@ class SessionWriter:
             append_all(log, records_before, new)
             return
         time = self.now()
-        with rewinding(draft.path, time):
+        with rewinding(draft.target.path, time):
             append_all(log, records_before, new)
-        update_host_files(draft.path, time=time)
+        update_host_files(draft.target.path, time=time)
 
 
 def _rename(draft: SessionDraft) -> None:
@@ -205,9 +208,9 @@ def _rename(draft: SessionDraft) -> None:
     if earlier is None or earlier.is_older or title_of(draft) == earlier.title:
         return
     try:
-        rename_imported(draft.path, earlier.title, title_of(draft))
+        rename_imported(draft.target.path, earlier.title, title_of(draft))
     except LockTimeoutError as error:
-        logger.warning("%s keeps its name: %s", draft.path, error.strerror)
+        logger.warning("%s keeps its name: %s", draft.target.path, error.strerror)
 
 
 def _plan_before(draft: SessionDraft, record: int) -> list[bytes]:

@@ -30,4 +30,4 @@ def drafted(*events: Event) -> SessionDraft:
 def test_what_a_compaction_left_is_counted_from_there() -> None:
     """Before the next message the model sees the summary."""
     draft = drafted(ASKED, CompactionEvent("in short"), answer())
-    assert draft.counted < 100 < count_message(ASKED.message, EstimateCounter())
+    assert draft.plans.counted_tokens < 100 < count_message(ASKED.message, EstimateCounter())
