@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from datetime import UTC, datetime, timedelta, tzinfo
 from functools import lru_cache
 
 
@@ -17,6 +18,30 @@ def utc_now() -> str:
 def _to_the_second(seconds: int) -> str:
     """Return a time as text without its milliseconds. The last text is cached, because each append needs the time."""
     return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds))
+
+
+class _LocalZone(tzinfo):
+    """This machine's time zone, with summer time by the date: midnight of an earlier day is midnight there."""
+
+    def utcoffset(self, moment: datetime | None) -> timedelta:
+        """Return the difference from UTC at a local time."""
+        local = (moment or datetime.now()).replace(tzinfo=None)
+        return local - datetime.fromtimestamp(local.timestamp(), UTC).replace(tzinfo=None)
+
+    def dst(self, _moment: datetime | None) -> timedelta | None:
+        """Return None: how much of the difference is summer time is not known."""
+        return None
+
+    def tzname(self, _moment: datetime | None) -> str:
+        """Return a name for messages."""
+        return "local"
+
+    def fromutc(self, moment: datetime) -> datetime:
+        """Return the local time of a time in UTC."""
+        return datetime.fromtimestamp(moment.replace(tzinfo=UTC).timestamp()).replace(tzinfo=self)
+
+
+LOCAL_ZONE = _LocalZone()
 
 
 def new_id() -> str:

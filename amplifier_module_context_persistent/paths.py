@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from .config import Config
 
 LOG_NAME = "context-messages.jsonl"
+HOME_PROJECTS = Path(".amplifier", "projects")
+"""The directories below a home that lead to the projects. The directory of a session is `PROJECT/sessions/ID` below."""
 _LEVELS = 3
 """How many directories a session's directory is below the directory of projects, counted from the log."""
 SEALED_ENDING = ".age"
@@ -51,7 +53,12 @@ def log_path(
         return directory / LOG_NAME
     if session_id is None:
         return None
-    return Path.home() / ".amplifier" / "projects" / project_slug(base) / "sessions" / session_id / LOG_NAME
+    return home_projects() / project_slug(base) / "sessions" / session_id / LOG_NAME
+
+
+def home_projects() -> Path:
+    """Return the directory of the projects in this user's home."""
+    return Path.home() / HOME_PROJECTS
 
 
 def log_name(session_id: str, working_dir: str | Path, project: str | None = None) -> str:

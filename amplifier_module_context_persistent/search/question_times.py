@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from typing import Protocol
 
@@ -347,7 +347,7 @@ class _Reader:
             behind += 1
         if unit in (MINUTE, HOUR):
             half = timedelta(seconds=_UNIT_S[unit] // 2)
-            return self._now - lasts - half, self._now - lasts + half, behind
+            return self._before(lasts + half), self._before(lasts - half), behind
         around = timedelta(days=_UNIT_S[unit] // _UNIT_S[DAY] // 2)
         middle = self._today - lasts
         return middle - around, middle + around + timedelta(days=1), behind
@@ -359,8 +359,8 @@ class _Reader:
         if units is None:
             return None
         unit, lasts, behind = units
-        begin_of = self._now if unit in (MINUTE, HOUR) else self._today
-        return begin_of - lasts, self._now, self._after(behind, Kind.AGO)
+        begin_of = self._before(lasts) if unit in (MINUTE, HOUR) else self._today - lasts
+        return begin_of, self._now, self._after(behind, Kind.AGO)
 
     def _last_units(self, at: int) -> Read | None:
         """Read a time up to now: `the last three days`, `past week`, `les 3 derniers jours`. None if there is none."""
@@ -380,7 +380,11 @@ class _Reader:
             return None
         if counted is None and not is_past and unit not in (MINUTE, HOUR):
             return None  # the calendar's last week or month
-        return self._now - timedelta(seconds=count * _UNIT_S[unit]), self._until_now, unit_at + 1
+        return self._before(timedelta(seconds=count * _UNIT_S[unit])), self._until_now, unit_at + 1
+
+    def _before(self, lasts: timedelta) -> datetime:
+        """Return the time that was this long ago. A day with a change to summer time has 23 hours."""
+        return (self._now.astimezone(UTC) - lasts).astimezone(self._now.tzinfo)
 
     # -- weeks, months, years ----------------------------------------------------------------------------------------
 

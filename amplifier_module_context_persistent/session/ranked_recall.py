@@ -27,6 +27,7 @@ from ..catalogue.log_coverage import Stamp, name_of
 from ..catalogue.ranked_fill import Batch, FillTarget, RankedFill, batches, read_batch, still_known
 from ..catalogue.ranked_words import KnownWords, StoredSegments, check_unchanged, known_words
 from ..catalogue.ranked_words_in_postgres import ServerWords, counts_of, kept_in_database, segments_of
+from ..clock import LOCAL_ZONE
 from ..errors import LogUnreadableError
 from ..log.contract import Log
 from ..log.database_location import split_location
@@ -343,7 +344,7 @@ async def best_answers(
     Raises:
         LogUnreadableError: the log cannot be read.
     """
-    question = read_question(wanted.query, now=datetime.now(UTC).astimezone())
+    question = read_question(wanted.query, now=datetime.now(UTC).astimezone(LOCAL_ZONE))
     written = Written(_seconds(wanted.since), _seconds(wanted.until))
     most += _SPARE
     if wanted.role or wanted.tool:  # the search is narrowed

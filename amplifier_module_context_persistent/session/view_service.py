@@ -146,17 +146,15 @@ class ViewService:
             is not: after a purge the plan and the view may contain what was purged. The plan is not stored then.
         """
         completed = self._complete(log, ask)
-        index = log.index
+        index, now = log.index, self._history.now()
         request = completed.request
         self.last_budget_tokens = completed.given_tokens
         if completed.is_aside:
             window = self._side.window(log, completed.request, completed.given_tokens, base=self._window)
         else:
             window = self._window
-            now = self._history.now()
             viewed_at = log.index.session.viewed_at
-            is_cold = self._cache.note_request(ask.facts.name, ask.facts.model, now=now, viewed_at=viewed_at)
-            if is_cold:
+            if self._cache.is_cold(ask.facts.name, ask.facts.model, now=now, viewed_at=viewed_at):
                 request = replace(request, is_cold=True)
         built = self._build(log, window, request)
         if built.view is not None and not window.shows_whole(request.retained):
@@ -171,6 +169,8 @@ class ViewService:
             planning = replace(planning, error=self._store_plan(log, window, index))
         line = id(window), _plan_id(window)
         is_current = planning.compaction is None or log.index is index
+        if is_current and not completed.is_aside:  # a view that is made again still counts from the last request
+            self._cache.note_request(now)
         return replace(built, planning=planning, line=line, receipt=receipt), is_current
 
     def _receipt_of(

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from ..catalogue.copy_id import copy_id
+from ..clock import LOCAL_ZONE
 from ..errors import LogError
 from ..log.contract import ReadableLog
 from ..messages.message import Message
@@ -211,7 +212,7 @@ def best_messages(
     Raises:
         RecallError: the question is too long or contains no word.
     """
-    question = read_question(text, now=now or datetime.now(UTC).astimezone())
+    question = read_question(text, now=now or datetime.now(UTC).astimezone(LOCAL_ZONE))
     is_narrowed = narrowing.role is not None or bool(narrowing.tools)
     most_ranked = most + _SPARE
     if is_narrowed:

@@ -6,6 +6,7 @@ import re
 import time
 from datetime import UTC, datetime, timedelta
 
+from ..clock import LOCAL_ZONE
 from .filters import FilterError
 
 _SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800, "y": 31_536_000}
@@ -45,7 +46,7 @@ def _begin_in_words(text: str) -> float | None:
     from ..search.question_languages import languages_of
     from ..search.question_times import periods_of
 
-    now = datetime.now(UTC).astimezone()
+    now = datetime.now(UTC).astimezone(LOCAL_ZONE)
     for phrase in (text, f"last {text}", f"in {text}"):  # `monday`, `march`
         periods = periods_of(phrase, now, languages_of(phrase.casefold().split()))
         if len(periods) != 1:

@@ -8,6 +8,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from ..paths import home_projects
+
 _HOSTS = (
     ("home:", "AMPLIFIER_HOME", "", "projects"),
     ("agent:", "AMPLIFIER_AGENT_HOME", ".amplifier-agent", "projects"),
@@ -20,7 +22,7 @@ environment variable with its directory, the default directory below the home, a
 
 def projects_dirs() -> dict[Path, str]:
     """Return the prefix for project names by the directory of each host's projects; Amplifier's command line first."""
-    found = {Path.home() / ".amplifier" / "projects": ""}
+    found = {home_projects(): ""}
     for prefix, variable, usual, place in _HOSTS:
         root = os.environ.get(variable)
         if not root and usual:

@@ -22,7 +22,7 @@ from ..catalogue.session_list_cache import Glances
 from ..errors import LogError
 from ..log.database_location import stored_name
 from ..log.filesystem import is_name
-from ..paths import LOG_NAME
+from ..paths import LOG_NAME, home_projects
 
 if TYPE_CHECKING:
     from ..log.session_records import SessionRecords
@@ -152,17 +152,13 @@ def metadata_path(log: str | Path) -> Path | None:
     project, _, session_id = stored.rpartition("/")
     if not (is_name(project) and is_name(session_id)):
         return None
-    return _projects() / project / "sessions" / session_id / METADATA_NAME
+    return home_projects() / project / "sessions" / session_id / METADATA_NAME
 
 
 def metadata_files(project: str | None = None) -> list[Path]:
     """Return the paths of the host's `metadata.json` files on this machine, of one project or of all projects."""
     below = f"{glob.escape(project) if project is not None else '*'}/sessions/*/{METADATA_NAME}"
-    return list(_projects().glob(below))
-
-
-def _projects() -> Path:
-    return Path.home() / ".amplifier" / "projects"
+    return list(home_projects().glob(below))
 
 
 def read_metadata(path: Path) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from ..log.database_location import stored_name
-from ..paths import LOG_NAME, project_slug, session_id_of
+from ..paths import LOG_NAME, home_projects, project_slug, session_id_of
 from .raw_records import strings_of
 
 CHECKPOINT_NAME = "checkpoint.json"
@@ -114,4 +114,4 @@ def _is_of_other_session(checkpoint: Path, project: str, session_id: str) -> boo
         return False
     if not project or not isinstance(named, str) or (other := project_slug(named)) == project:
         return False
-    return (Path.home() / ".amplifier" / "projects" / other / "sessions" / session_id / LOG_NAME).exists()
+    return (home_projects() / other / "sessions" / session_id / LOG_NAME).exists()

@@ -10,7 +10,7 @@ of messages that a model gets in a request. A receipt is the record of a view, w
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import pairwise
@@ -293,6 +293,12 @@ def header_session_id(headers: Sequence[Mapping[str, Any]]) -> str | None:
     if not isinstance(session_id, str):
         return None
     return session_id or None
+
+
+def log_id_in(headers: Iterable[Mapping[str, Any]]) -> str:
+    """Return the id of a log from its headers, which all repeat the first one's; "" if they have none."""
+    ids = (header.get("log_id") for header in headers)
+    return next((log_id for log_id in ids if log_id and isinstance(log_id, str)), "")
 
 
 def naming_header(headers: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:

@@ -18,21 +18,24 @@ class PromptCache:
         self._ttl_s = ttl_s
         self._asked_at = ""
 
-    def note_request(self, provider: str, model: str, *, now: str, viewed_at: str) -> bool:
-        """Remember a request's time, and return whether the cached prefix of the last request has expired.
+    def is_cold(self, provider: str, model: str, *, now: str, viewed_at: str) -> bool:
+        """Return whether the cached prefix of the last request has expired.
 
         Args:
-            provider: the provider of the request.
-            model: the model of the request.
+            provider: the provider of this request.
+            model: the model of this request.
             now: ISO 8601.
             viewed_at: the time of an earlier process's last view, from the log; "" if unknown.
         """
         last_request = instant_of(self._asked_at or viewed_at)
         this_request = instant_of(now)
-        self._asked_at = now
         ttl_s = self._ttl_s
         if ttl_s is None:
             ttl_s = cache_lives_s(provider, model)
         if ttl_s == 0 or last_request is None or this_request is None:
             return False
         return (this_request - last_request).total_seconds() > ttl_s
+
+    def note_request(self, now: str) -> None:
+        """Remember a request's time, in ISO 8601, once its view is made."""
+        self._asked_at = now

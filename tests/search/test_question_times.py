@@ -1,9 +1,12 @@
 """Times in questions, against a Wednesday, 2026-03-18."""
 
+import time
+from collections.abc import Iterator
 from datetime import UTC, datetime
 
 import pytest
 
+from amplifier_module_context_persistent.clock import LOCAL_ZONE
 from amplifier_module_context_persistent.search.question import read_question
 from amplifier_module_context_persistent.search.question_times import periods_of
 
@@ -132,3 +135,37 @@ def test_of_two_times_both_are_read() -> None:
     """A message of either is of the time that is asked for."""
     found = periods_of("yesterday or last month", NOW)
     assert [one.said for one in found] == ["yesterday", "last month"]
+
+
+@pytest.fixture
+def summer_time(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A time zone with summer time, whatever the machine's is."""
+    if not hasattr(time, "tzset"):
+        pytest.skip("this system cannot change its time zone")
+    monkeypatch.setenv("TZ", "CET-1CEST,M3.5.0,M10.5.0/3")
+    time.tzset()
+    yield
+    monkeypatch.undo()
+    time.tzset()
+
+
+@pytest.mark.parametrize(
+    ("now", "said", "begin", "end"),
+    [
+        ("2026-03-29T10:00Z", "yesterday", "2026-03-27T23:00Z", "2026-03-28T23:00Z"),
+        ("2026-03-30T10:00Z", "yesterday", "2026-03-28T23:00Z", "2026-03-29T22:00Z"),
+        ("2026-03-30T10:00Z", "on Saturday", "2026-03-27T23:00Z", "2026-03-28T23:00Z"),
+        ("2026-10-26T10:00Z", "yesterday", "2026-10-24T22:00Z", "2026-10-25T23:00Z"),
+        ("2026-10-26T10:00Z", "last week", "2026-10-18T22:00Z", "2026-10-25T23:00Z"),
+        ("2026-10-26T10:00Z", "in January", "2025-12-31T23:00Z", "2026-01-31T23:00Z"),
+        ("2026-03-29T10:00Z", "the last 12 hours", "2026-03-28T22:00Z", "2026-03-29T10:00:01Z"),
+        ("2026-10-25T10:00Z", "12 hours ago", "2026-10-24T21:30Z", "2026-10-24T22:30Z"),
+    ],
+)
+@pytest.mark.usefixtures("summer_time")
+def test_a_day_begins_at_its_own_midnight(now: str, said: str, begin: str, end: str) -> None:
+    """Also before a change to or from summer time; hours are hours."""
+    (period,) = periods_of(f"what broke {said}", datetime.fromisoformat(now).astimezone(LOCAL_ZONE))
+    assert [datetime.fromtimestamp(moment, UTC) for moment in (period.begin, period.end)] == [
+        datetime.fromisoformat(moment) for moment in (begin, end)
+    ]

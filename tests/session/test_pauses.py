@@ -7,9 +7,14 @@ from typing import Any
 
 import pytest
 
+from amplifier_module_context_persistent.log.contract import Log
+from amplifier_module_context_persistent.log.index import Index
+from amplifier_module_context_persistent.session.view_service import ViewService
+from amplifier_module_context_persistent.window.window import Window
 from tests.support.checker import assert_valid
 from tests.support.messages import Message
 from tests.support.played_sessions import Session
+from tests.support.purges import purged, redact
 from tests.support.sweeps import proof
 from tests.support.windows import count
 
@@ -62,6 +67,27 @@ async def test_a_pause_brings_the_plan_forward(tmp_path: Path, pause: int, plann
     await session.add({"role": "assistant", "content": "Gone on."}, {"role": "user", "content": "and on"})
     later = await session.request()
     assert later[: len(after)] == after
+    await session.manager.close()
+
+
+async def test_a_plan_that_a_purge_voids_is_made_again_as_after_a_pause(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The log is purged while the plan is made; the provider's cache is as cold as before."""
+    path, patterns = tmp_path / "log.jsonl", ["Look at 0"]
+    store_plan = ViewService._store_plan
+
+    def purge_first(self: ViewService, log: Log, window: Window, index: Index) -> str:
+        if patterns:
+            purged(str(path), redact(patterns.pop()))
+        return store_plan(self, log, window, index)
+
+    session, _ = await grown(path)
+    await session.add({"role": "assistant", "content": "Seen."}, {"role": "user", "content": "go on"})
+    monkeypatch.setattr(ViewService, "_store_plan", purge_first)
+    session.ids.ticks += BEYOND
+    await session.request()
+    assert (session.plans, patterns) == (1, [])
     await session.manager.close()
 
 

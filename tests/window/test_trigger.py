@@ -100,27 +100,30 @@ def test_a_pause_longer_than_the_cache_lives_is_cold(
     """By the request before, of this process or, as the log says, of the one before it."""
     cache = PromptCache(None)
     if not restarted:
-        assert not cache.note_request(provider, model, now=NOON, viewed_at="")
-    assert cache.note_request(provider, model, now=now, viewed_at=NOON if restarted else "") is cold
+        assert not cache.is_cold(provider, model, now=NOON, viewed_at="")
+        cache.note_request(NOON)
+    assert cache.is_cold(provider, model, now=now, viewed_at=NOON if restarted else "") is cold
 
 
 @pytest.mark.parametrize(("ttl_s", "cold"), [(3600.0, False), (60.0, True), (0.0, False)])
 def test_the_configuration_says_how_long_it_lives(ttl_s: float, cold: bool) -> None:
     """Zero: pauses change nothing."""
-    assert PromptCache(ttl_s).note_request("anthropic", "", now="2026-11-23T12:06:00Z", viewed_at=NOON) is cold
+    assert PromptCache(ttl_s).is_cold("anthropic", "", now="2026-11-23T12:06:00Z", viewed_at=NOON) is cold
 
 
 def test_a_request_warms_it_again() -> None:
     """The time counts from the last request, whatever the log says of earlier ones."""
     cache = PromptCache(None)
-    assert cache.note_request("anthropic", "", now="2026-11-23T12:10:00Z", viewed_at=NOON)
-    assert not cache.note_request("anthropic", "", now="2026-11-23T12:14:00Z", viewed_at=NOON)
-    assert not cache.note_request("anthropic", "", now="2026-11-23T12:18:00Z", viewed_at=NOON)
+    colds = []
+    for now in ("2026-11-23T12:10:00Z", "2026-11-23T12:14:00Z", "2026-11-23T12:18:00Z"):
+        colds.append(cache.is_cold("anthropic", "", now=now, viewed_at=NOON))
+        cache.note_request(now)
+    assert colds == [True, False, False]
 
 
 def test_a_log_without_receipts_says_nothing() -> None:
     """As one that was just imported."""
-    assert not PromptCache(None).note_request("anthropic", "", now=NOON, viewed_at="")
+    assert not PromptCache(None).is_cold("anthropic", "", now=NOON, viewed_at="")
 
 
 @pytest.mark.parametrize(

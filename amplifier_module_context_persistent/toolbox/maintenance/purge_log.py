@@ -34,7 +34,7 @@ from ...log.save_torn_tail import saved_tails
 from ...log.scanner import Scanner
 from ...messages.replace_in_message import Replace
 from ...sessions.raw_records import StoredLog, read_log
-from ...sessions.transcript import header_session_id
+from ...sessions.transcript import header_session_id, log_id_in
 from .chained_lines import ChainedLines, NoLines
 from .plan_redaction import LookingScanner
 from .purge_new_file import PurgeFile, remove_tails
@@ -69,7 +69,7 @@ def plan_purge(path: str, purge: Purge, *, files: FileSystem | None = None) -> P
     """
     with closing(_open_to_plan(path, purge, files)) as reader:
         _follow(reader)
-        session_id, log_id = header_session_id(reader.index.headers), _log_id(reader)
+        session_id, log_id = header_session_id(reader.index.headers), log_id_in(reader.index.headers)
         if purge.is_torn_only:
             _count_beside(reader, purge, counts := PurgeCounts())
             return PurgePlan(counts, None, session_id, log_id)
@@ -85,12 +85,6 @@ def plan_purge(path: str, purge: Purge, *, files: FileSystem | None = None) -> P
         if counts.is_nothing or file is None:
             return PurgePlan(counts, None, session_id, log_id)
         return PurgePlan(counts, KnownScan(file, purge, rewrite.unaltered), session_id, log_id)
-
-
-def _log_id(reader: ReadableLog) -> str:
-    headers = reader.index.headers
-    given = headers[0].get("log_id") if headers else None
-    return given if isinstance(given, str) else ""
 
 
 def _open_to_plan(path: str, purge: Purge, files: FileSystem | None) -> StoredLog:

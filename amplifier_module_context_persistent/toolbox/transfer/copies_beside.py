@@ -23,6 +23,7 @@ from ...log.database_location import stored_name
 from ...log.open_reader import open_reader
 from ...paths import LOG_NAME
 from ...sessions.find_session import session_files, sessions_below
+from ...sessions.transcript import log_id_in
 from .erased_session_names import header_at_start, names_at_start, names_of
 from .erasure_list import lists_of
 from .message_names import names_in_stored
@@ -99,9 +100,9 @@ def is_second_import(log: str, copies: Iterable[str]) -> bool:
         own_id = str(source.get("session_id") or uuid5(NAMESPACE_URL, str(source["key"])))
         if str(header.get("session_id")).startswith(own_id):
             return False
-        log_id = header.get("log_id")
+        log_id = log_id_in([header])
         others = [other for other in copies if is_under_own_id(other)]
-        return any(header_at_start(other).get("log_id") != log_id for other in others)
+        return any(log_id_in([header_at_start(other)]) != log_id for other in others)
     return False
 
 

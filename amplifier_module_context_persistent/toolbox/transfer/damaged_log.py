@@ -15,6 +15,7 @@ from ...log.contract import ReadableLog, damaged_frames
 from ...log.database_location import shown_location, stored_name
 from ...log.not_a_log import check_is_log
 from ...log.open_reader import file_reader, open_reader
+from ...paths import home_projects
 
 _HARMLESS = frozenset({"unchained", "repeated", "oversized"})
 _READ = "; it is read"
@@ -73,7 +74,7 @@ def check_sound(reader: ReadableLog) -> None:
     if not damage:
         return
     log = reader.describe().location
-    is_here = stored_name(log) is None and Path(log).is_relative_to(Path.home() / ".amplifier" / "projects")
+    is_here = stored_name(log) is None and Path(log).is_relative_to(home_projects())
     rest = "`fork` makes a sound session of what can be read" if is_here else "`import` takes it as it stands"
     raise DamagedLogError(
         f"the log is damaged, and was not copied: {damage}; put a sound copy in its place, or {rest}; "

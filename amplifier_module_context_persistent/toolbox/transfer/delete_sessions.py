@@ -28,6 +28,7 @@ from ...sessions.delete_log import delete_log, files_of
 from ...sessions.overview import Overview
 from ...sessions.session_is_open import is_held
 from ...sessions.shared_checkpoint import shared_checkpoints
+from ...sessions.transcript import log_id_in
 from ..maintenance.leftovers import doubtful_parts, files_left
 from ..maintenance.note_beside_log import DELETING, WrittenFiles
 from .agent_forks import agent_forks_of
@@ -169,7 +170,7 @@ def _find_files(deletion: Deletion, path: str) -> None:
     if lock:
         with_lock = deletion.host_files or deletion.files  # it is the host's; alone it is deleted with the log
         with_lock.insert(0, lock)
-    deletion.agent_forks = [one.path for one in agent_forks_of(str(header_at_start(path).get("log_id") or ""))]
+    deletion.agent_forks = [one.path for one in agent_forks_of(log_id_in([header_at_start(path)]))]
     deletion.doubtful = doubtful_parts(path, HOSTS_NAMES)
     deletion.finishes = WrittenFiles.beside(path).begun == DELETING
     deletion.linked = with_other_names([*deletion.files, *catalogue_files(path)])

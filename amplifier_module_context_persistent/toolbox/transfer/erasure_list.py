@@ -21,13 +21,12 @@ from pathlib import Path
 
 from ...log.database_location import split_location, stored_name
 from ...log.filesystem import FileSystem, make_directories
-from ...paths import LOG_NAME
+from ...paths import HOME_PROJECTS, LOG_NAME
 from ...sessions.hosts import projects_dirs
 from .erasure_record import Erasure, erasure_from
 
 BACKUP_NAME = "context-backup.jsonl"
 """The name of the file that marks a directory as a backup (`backup_sessions.py`) and holds its list of erasures."""
-_HOME = Path(".amplifier", "projects")
 ListPlace = Path | str
 """The place of a list: a file's path, or the location of a database."""
 
@@ -39,7 +38,7 @@ def erasures_path() -> Path:
 
 def list_of_directory(root: Path) -> Path:
     """Return the path of the list of erasures for a directory of projects: in a home, a backup, or a synced place."""
-    if root.parts[-2:] == _HOME.parts:
+    if root.parts[-2:] == HOME_PROJECTS.parts:
         return root.parent / erasures_path().name
     backup = root / BACKUP_NAME
     return backup if backup.exists() else root / erasures_path().name

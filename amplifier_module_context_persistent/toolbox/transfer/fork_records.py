@@ -13,7 +13,7 @@ from itertools import groupby
 from ...checkout_remote import REMOTE
 from ...log.record_line import FORMAT_VERSION, Message, encode_control, encode_object
 from ...messages.metadata import given_id
-from ...sessions.transcript import Transcript
+from ...sessions.transcript import Transcript, log_id_in
 from ...view.rules_of_log import header_marks
 from .copy_log import carry
 from .history_at import HistoryPrefix
@@ -78,7 +78,7 @@ class ForkRecords:
             **header_marks([known] if known else []),
             **({REMOTE: known[REMOTE]} if known.get(REMOTE) else {}),
             parent_id=self.parent_id,
-            parent_log_id=known.get("log_id"),
+            parent_log_id=log_id_in(self.transcript.reader.index.headers) or None,
             forked_from=self.past.message_id,
             forked_from_turn=self.past.turn,
         )

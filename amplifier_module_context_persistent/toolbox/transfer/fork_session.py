@@ -34,7 +34,7 @@ from ...log.index import USER
 from ...log.open_log import check_is_free
 from ...messages.replace_in_message import Replace
 from ...paths import LOG_NAME, log_name, log_path
-from ...sessions.transcript import Transcript, session_id_in
+from ...sessions.transcript import Transcript, log_id_in, session_id_in
 from .copy_log import refused_messages, write_new_log
 from .fork_records import ForkRecords
 from .history_at import HistoryPrefix, following_plan, history_at
@@ -191,7 +191,7 @@ def _is_begun(target: str, transcript: Transcript, past: HistoryPrefix) -> bool:
     if not is_unfinished(target):
         return False
     with Transcript(target) as made:
-        header, origin = made.header, transcript.header.get("log_id")
+        header, origin = made.header, log_id_in(transcript.reader.index.headers) or None
     return (header.get("parent_log_id"), header.get("forked_from")) == (origin, past.message_id)
 
 

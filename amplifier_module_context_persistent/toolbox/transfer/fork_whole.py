@@ -30,12 +30,11 @@ from ...sessions.find_session import SessionFile
 from ...sessions.overview import overview_of
 from ...sessions.raw_records import StoredLog, read_log
 from ...sessions.session_name import MOST_CHARS, read_name
-from ...sessions.transcript import header_session_id
+from ...sessions.transcript import header_session_id, log_id_in
 from ..maintenance.chained_lines import ChainedLines
 from ..maintenance.purge_options import Purge, PurgeCounts
 from ..maintenance.purge_rewrite import Rewrite
 from .damaged_log import check_sound
-from .relation_of_copies import log_id_of
 from .write_host_files import is_unfinished, making_session, write_host_files
 
 _HEADER_HEAD = CONTROL_HEAD + b':"header"'
@@ -49,7 +48,7 @@ with new checksums."""
 def fork_id(reader: ReadableLog) -> str:
     """Return the id of the session that a fork of the whole log gets. The id changes when the log grows."""
     end = cast("StoredLog", reader).scanner.seed  # every stored log is scanned
-    return str(uuid5(NAMESPACE_URL, f"sync:{log_id_of(reader)}:{len(reader.index)}:{end:08x}"))
+    return str(uuid5(NAMESPACE_URL, f"sync:{log_id_in(reader.index.headers)}:{len(reader.index)}:{end:08x}"))
 
 
 def name_of_other_history(session: SessionFile, turn: int) -> str:
@@ -119,7 +118,7 @@ def is_fork_of(fork: str, origin: ReadableLog) -> bool:
     with closing(open_reader(fork)) as reader:
         reader.follow()
         header = reader.index.headers[0] if reader.index.headers else {}
-        same = header.get("parent_log_id") == (log_id_of(origin) or None)
+        same = header.get("parent_log_id") == (log_id_in(origin.index.headers) or None)
         return same and header.get("forked_from") == _last_id(origin)
 
 
@@ -151,7 +150,7 @@ def _header(reader: ReadableLog, session_id: str, parent_id: str | None, log_id:
         "log_id": log_id,
         "session_id": session_id,
         "parent_id": parent_id,
-        "parent_log_id": log_id_of(reader) or None,
+        "parent_log_id": log_id_in(reader.index.headers) or None,
         "forked_from": _last_id(reader),
         "forked_from_turn": turns,
     }

@@ -28,7 +28,7 @@ from ...log.reader import LogReader
 from ...log.record_line import ROLES, Message
 from ...paths import check_session_id, session_id_of
 from ...sessions.find_session import sessions_of_id
-from ...sessions.transcript import naming_header
+from ...sessions.transcript import log_id_in, naming_header
 from .copy_log import MessageCopier, append_all, copy_log, refused_messages, torn_tail, unread_lines
 from .copying_scanner import CopyingScanner
 from .drafts import ImportConflictError
@@ -41,7 +41,7 @@ from .importers.account import Account, Import, ImportedSession, LostLine
 from .importers.events import Event, SessionStart
 from .importers.refused_import import ImportRefusedError
 from .importers.source_file import Source
-from .relation_of_copies import Relation, compare_read, log_id_of
+from .relation_of_copies import Relation, compare_read
 from .undone_erasures import erasures_of_log, why_refused
 from .write_host_files import is_unfinished, making_session, write_host_files
 
@@ -96,7 +96,7 @@ def _copied_before(reader: LogReader, source: Source, session_id: str | None, de
     Raises:
         ImportRefusedError: the log itself is a session of a project.
     """
-    log_id = log_id_of(reader)
+    log_id = log_id_in(reader.index.headers)
     if session_id is None or destination.path is not None or not log_id:
         return ""
     earlier = open_earlier(destination.place(session_id))
@@ -112,7 +112,7 @@ def _copied_before(reader: LogReader, source: Source, session_id: str | None, de
         earlier = open_earlier(path)
         if earlier is not None:
             with closing(earlier):
-                if log_id_of(earlier) == log_id:
+                if log_id_in(earlier.index.headers) == log_id:
                     return path
     return ""
 

@@ -17,10 +17,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from ...errors import LockTimeoutError
+from ...paths import HOME_PROJECTS
 from ...sessions.hosts import is_hosts_file
 
 TIMEOUT_S = 10.0
-_HOSTS_PROJECTS = (".amplifier", "projects")
 
 
 def lock_path(directory: Path) -> Path:
@@ -80,4 +80,4 @@ def remove_stale_locks(root: Path) -> None:
 
 def _is_in_home(lock: Path) -> bool:
     """Return whether a lock file is in a home: that of a host here, or another `.amplifier/projects`."""
-    return lock.parts[-5:-3] == _HOSTS_PROJECTS or is_hosts_file(lock)
+    return lock.parts[-5:-3] == HOME_PROJECTS.parts or is_hosts_file(lock)

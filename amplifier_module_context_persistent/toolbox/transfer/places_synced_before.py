@@ -15,6 +15,7 @@ from pathlib import Path
 from ...log.atomic_file import NewFile
 from ...log.database_location import split_location, stored_name, without_password
 from ...log.filesystem import open_regular
+from ...paths import HOME_PROJECTS
 
 _NAME = "context-synced.json"
 _VERSION = 1
@@ -97,7 +98,7 @@ def forget_synced(place: str) -> list[SyncedPlace]:
         names.add(split_location(without_password(place))[0])
     else:
         directory = os.path.abspath(os.path.expanduser(place))
-        names |= {directory, os.path.join(directory, ".amplifier", "projects"), os.path.join(directory, "projects")}
+        names |= {directory, os.path.join(directory, HOME_PROJECTS), os.path.join(directory, "projects")}
     known = synced_places()
     forgotten = [one for one in known if one.name in names]
     if forgotten:

@@ -32,6 +32,7 @@ from ...log.open_reader import open_reader
 from ...log.record_kinds import control_of, kind_of
 from ...log.record_line import CONTROL_HEAD, Message
 from ...messages.message_times import timestamp_of
+from ...sessions.transcript import log_id_in
 from .append_to_copy import whole_lines
 
 _HEADER_BYTES = 4096
@@ -120,12 +121,6 @@ def why_damaged(log: str) -> str:
     return f"the log is damaged or empty, which `context-persistent verify {path}` tells"
 
 
-def log_id_of(reader: ReadableLog) -> str:
-    """Return the id in a log's first header, or "" if the log has no header or no id."""
-    header = reader.index.headers[0] if reader.index.headers else {}
-    return str(header.get("log_id") or "")
-
-
 def _by_ends(first: str, second: str) -> Comparison | None:
     """Compare two files by their first bytes and by the bytes where the shorter file ends.
 
@@ -159,7 +154,7 @@ def _ends_with_record(end: bytes) -> bool:
 
 def compare_read(one: ReadableLog, two: ReadableLog) -> Comparison:
     """Compare two open logs record by record; both were read already."""
-    if log_id_of(one) != log_id_of(two):
+    if log_id_in(one.index.headers) != log_id_in(two.index.headers):
         return _damaged(one, two, 1) or _of_imports(one, two)
     common, new_bytes, message = 0, 0, -1
     relation = Relation.SAME
@@ -201,8 +196,13 @@ def _of_imports(one: ReadableLog, two: ReadableLog) -> Comparison:
     if not has_all and not is_had:
         return _parting_of_imports(one, two)
     if has_all and is_had:
-        is_had = (str(second.get("created")), log_id_of(two)) < (str(first.get("created")), log_id_of(one))
+        is_had = _age(two) < _age(one)
     return Comparison(Relation.IMPORTED_OTHER if is_had else Relation.IMPORTED)
+
+
+def _age(log: ReadableLog) -> tuple[str, str]:
+    """Return what two imports with the same messages are ordered by: their time, and the log's id."""
+    return str(_first_header(log).get("created")), log_id_in(log.index.headers)
 
 
 def _parting_of_imports(one: ReadableLog, two: ReadableLog) -> Comparison:

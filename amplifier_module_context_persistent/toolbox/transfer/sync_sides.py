@@ -18,14 +18,12 @@ from ...errors import ContextPersistentError, LogError
 from ...log.database_location import location_of, refuse_other_url, split_location, stored_name, without_password
 from ...log.open_mark import OPEN_SUFFIX, remove_stale_mark
 from ...log.open_reader import open_reader
-from ...paths import LOG_NAME, check_session_id, log_name, project_slug
+from ...paths import HOME_PROJECTS, LOG_NAME, check_session_id, home_projects, log_name, project_slug
 from ...sessions.filters import SessionFilter
 from ...sessions.find_session import SessionFile, session_files, sessions_below
 from ...sessions.sub_agents import root_of
 from .erasure_list import BACKUP_NAME, ListPlace, erasures_path, list_of_directory
 from .metadata_lock import remove_stale_locks
-
-_HOME = Path(".amplifier", "projects")
 
 
 class SideError(ContextPersistentError, ValueError):
@@ -84,7 +82,7 @@ class Side:
 
 def home_side() -> Side:
     """Return the side of a sync that has this user's sessions."""
-    return Side("here", Path.home() / _HOME, erasures=erasures_path(), is_home=True, is_this_home=True)
+    return Side("here", home_projects(), erasures=erasures_path(), is_home=True, is_this_home=True)
 
 
 def other_side(place: str) -> Side:
@@ -104,9 +102,9 @@ def other_side(place: str) -> Side:
     root = _projects_in(named)
     if (root / BACKUP_NAME).exists():
         raise SideError(f"{root} is a backup; `context-persistent backup` writes to it")
-    if root.resolve() == (Path.home() / _HOME).resolve():
+    if root.resolve() == home_projects().resolve():
         raise SideError(f"{root} holds the sessions of this home; name another directory")
-    is_home = root.parts[-2:] == _HOME.parts
+    is_home = root.parts[-2:] == HOME_PROJECTS.parts
     erasures = list_of_directory(root)
     is_side = is_home or erasures.exists() or bool(sessions_below(root))
     if not is_side and any(_is_other_file(path) for path in root.iterdir()):
@@ -121,9 +119,9 @@ def _projects_in(directory: Path) -> Path:
 
     Any other directory is returned unchanged.
     """
-    hosts_directory, projects = _HOME.parts
-    if (directory / _HOME).is_dir():
-        return directory / _HOME
+    hosts_directory, projects = HOME_PROJECTS.parts
+    if (directory / HOME_PROJECTS).is_dir():
+        return directory / HOME_PROJECTS
     if directory.name == hosts_directory and (directory / projects).is_dir():
         return directory / projects
     return directory

@@ -29,7 +29,7 @@ from ...log.database_location import stored_name
 from ...log.filesystem import FileSystem, make_directories
 from ...log.open_mark import keep_closed
 from ...log.record_line import ROLES
-from ...paths import LOG_NAME
+from ...paths import HOME_PROJECTS, LOG_NAME
 from ...sessions.session_is_open import is_held
 from ...sessions.session_name import METADATA_NAME, MOST_CHARS
 from ...sessions.session_name import read_metadata as metadata_in
@@ -47,8 +47,6 @@ TRANSCRIPT_NAME = "transcript.jsonl"
 FORK_MARK = " (fork)"
 HOSTS_NAMES = (TRANSCRIPT_NAME, METADATA_NAME)
 """The names of the files that we may write for the host."""
-_HOSTS_PROJECTS = (".amplifier", "projects")
-"""The directories below a home that lead to the projects. The directory of a session is `PROJECT/sessions/ID` below."""
 BACKUP_MARK = ".bak-context-persistent-"
 """Part of the name of each backup copy that a rewind makes of a host's file."""
 _TEXT_KEYS = ("name", "description", "working_dir")
@@ -260,7 +258,7 @@ def complete_host_files(log: str | Path) -> list[str]:
 def lacks_transcript(log: str | Path) -> bool:
     """Return whether a session of a home came without a `transcript.jsonl`, and no host has written one since."""
     place = Path(os.path.abspath(log)).parent
-    return is_hosts_log(log) and place.parts[-5:-3] == _HOSTS_PROJECTS and has_own_metadata_only(log)
+    return is_hosts_log(log) and place.parts[-5:-3] == HOME_PROJECTS.parts and has_own_metadata_only(log)
 
 
 def has_own_metadata_only(log: str | Path) -> bool:

@@ -16,6 +16,7 @@ from ...log.open_log import open_log
 from ...log.record_line import FORMAT_VERSION, encode_control
 from ...log.reset_record import ids_in, reset_bodies
 from ...messages.json_fields import present
+from ...sessions.transcript import log_id_in
 from ...view.rules_of_log import header_marks
 from .copy_log import append_all, write_new_log
 from .drafts import CHANGED_MEANWHILE, EarlierImport, ImportConflictError, SessionDraft
@@ -103,18 +104,19 @@ class SessionWriter:
             for draft in self.sessions:
                 _rename(draft)
 
-    def _header(self, draft: SessionDraft, records_in_log: int = 0) -> bytes:
+    def _header(self, draft: SessionDraft, records_in_log: int = 0, *, log_id: str = "") -> bytes:
         """Return the header record of a session.
 
         Args:
             draft: the session.
             records_in_log: the number of records in its log after the append is complete; 0 for a new log.
+            log_id: the id of its log; empty for a new log.
         """
         target = draft.target
         return encode_control(
             "header",
             version=FORMAT_VERSION,
-            log_id=self.new_id(),
+            log_id=log_id or self.new_id(),
             session_id=target.session_id,
             tokenizer="estimate",
             created=self.now(),
@@ -190,7 +192,7 @@ class SessionWriter:
                 )
                 hiding += _plan_before(draft, start)
             records_then = records_in(index) + 1 + len(hiding) + records - start
-            return [self._header(draft, records_then), *hiding]
+            return [self._header(draft, records_then, log_id=log_id_in(index.headers)), *hiding]
 
         new = draft.bodies.part(start)
         if keeps_all:

@@ -18,6 +18,7 @@ from amplifier_module_context_persistent.paths import log_path
 from amplifier_module_context_persistent.toolbox.transfer.agent_forks import agent_forks, list_of_agent_forks
 from amplifier_module_context_persistent.toolbox.transfer.hand_over import AGENTS
 from tests.support.commands import run
+from tests.support.imports import write_jsonl
 from tests.support.kills import kills
 from tests.support.sweeps import proof
 from tests.support.two_homes import holders
@@ -233,3 +234,14 @@ async def test_a_purge_that_was_killed_is_finished_by_a_second_one(
         assert not list(Path.home().rglob("*.part")), count
         assert holders(Path.home(), KEY) == [], count
     assert count > 8
+
+
+def test_a_fork_of_a_session_that_was_imported_twice_is_found_by_a_purge(agent: str, tmp_path: Path) -> None:
+    """Each import writes a header; all have the id of the first one."""
+    talk = [{"role": "user", "content": f"my key is {KEY}"}, {"role": "assistant", "content": "ok"}]
+    source = write_jsonl(tmp_path / "talk.jsonl", talk)
+    run("import", source, "--session", "talk")
+    run("import", write_jsonl(source, [*talk, {"role": "user", "content": "and now?"}]), "--session", "talk")
+    given = Path(json.loads(run("fork", "talk", "--to", agent, "--json").stdout)["path"])
+    run("purge", "talk", "--redact", KEY, "--yes")
+    assert KEY not in given.read_text()

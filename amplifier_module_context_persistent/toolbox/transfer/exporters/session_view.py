@@ -11,7 +11,7 @@ from typing import Any
 from ....messages.message import Message, metadata_of
 from ....messages.message_times import instant_of, timestamp_of
 from ....messages.text import to_json, well_formed
-from ....sessions.transcript import Transcript, session_id_in
+from ....sessions.transcript import Transcript, log_id_in, session_id_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +46,7 @@ class SessionView:
     @property
     def log_id(self) -> str:
         """The id of the session's log, which tells nothing about the session; empty if its header has none."""
-        given = self.transcript.header.get("log_id")
-        return given if isinstance(given, str) else ""
+        return log_id_in(self.transcript.reader.index.headers)
 
     @property
     def tools(self) -> list[dict[str, Any]]:
