@@ -78,7 +78,8 @@ def sync(
 
     The new records of a session on one side are appended to the session on the other side. Nothing is merged: if a
     session was continued on both sides, both stay unchanged, and the session is named. With --keep both, the other
-    side's history becomes a new session on both sides, and this side's history keeps the id.
+    side's history becomes a new session on both sides, and this side's history keeps the id. Only names and tags that
+    both sides gave are put together.
 
     Before anything is copied, the sessions and messages that were deleted or purged on one side are deleted or purged
     on the other side, whatever the filters say. The command shows them and asks first. A session that is open is not
@@ -331,6 +332,8 @@ def _what_comes(step: Step, sync: Sync) -> str:
             return f"{size} more{unpacked if step.unpacked_bytes else ''}"
         case What.IMPORTED:
             return "imported on both sides; this import takes the place of the other one, which has nothing beyond it"
+        case What.LABELED:
+            return "names and tags of both sides are put together; nothing else differs there"
         case What.FINISH:
             return "what an earlier sync left is finished"
         case What.REPLACE:

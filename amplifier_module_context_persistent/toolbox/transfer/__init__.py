@@ -2,7 +2,7 @@
 
 Rules of this package:
 - A source is never changed. A second import of a session appends to its log. An existing log is replaced only by a sync
-  that erases, and by `--keep both` (`replace_copy`), after a question.
+  that erases, and by `--keep both` (`replace_copy`), after a question; and if the new log lacks nothing of it.
 - If something cannot be copied, the report names its line; nothing is dropped in silence.
 - Formats of other agents have one file each, in `importers` and `exporters`.
 
@@ -24,8 +24,8 @@ Where things are done:
   `relation_of_copies`; a damaged log is not carried: `damaged_log`; an archived log is copied as its file:
   `copy_in_form`;
 - a sync: `sync_sessions` between the two places of `sync_sides`; past ones: `places_synced_before`; both histories of a
-  session that parted (`--keep both`): `sync_sessions`, the fork by `fork_whole`; a backup: `backup_sessions`,
-  `check_backup`, `restore_sessions`; the room that all this needs: `room_for_copies`;
+  session that parted (`--keep both`): `sync_sessions`, the fork by `fork_whole`; both labels: `join_labels`; a
+  backup: `backup_sessions`, `check_backup`, `restore_sessions`; the room that all this needs: `room_for_copies`;
 - a sealed file: `sealing`, `seal_log`; its plain copy while it is read: `plain_copies`;
 - a fork to another agent: `hand_over`; the list of such files, for purges: `agent_forks`;
 - a turn hidden from outside: `hide_turn`;

@@ -6,6 +6,8 @@ header and have the same bytes at the end of the shorter one: nothing in between
   same record.
 - Two imports of one source are not copies: their headers differ. One import contains the other if the other has no
   additional message and was not continued by a session. If neither contains the other, they have parted.
+- If two copies differ, and one of them has only names and tags beyond the common records, they have not parted: no
+  model sees these (`join_labels`).
 - A log that is damaged in the first record that differs is neither another session nor a continuation: it is damaged.
 - A torn tail is ignored: no writer was told that it was stored.
 - A purge writes a log anew, so its records have new checksums. Then the messages are compared: the purged log
@@ -20,7 +22,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from enum import Enum
-from itertools import takewhile, zip_longest
+from itertools import islice, takewhile, zip_longest
 from typing import Any
 
 from ...log.checksum import CRC_KEY, CRC_TAIL_BYTES
@@ -34,7 +36,17 @@ from ...log.record_line import CONTROL_HEAD, Message
 from ...messages.message_times import timestamp_of
 from ...sessions.transcript import log_id_in
 from .append_to_copy import whole_lines
+from .join_labels import has_labels_of
 
+MESSAGES, NAMES, PINS, HIDDEN = "messages", "names or tags", "pins", "hidden turns"
+_WORDS = {
+    "label": NAMES,
+    "pin": PINS,
+    "hide": HIDDEN,
+    "reset_begin": "a changed history",
+    "reset_commit": "a changed history",
+}
+"""What control records of a kind change, in words for a person."""
 _HEADER_BYTES = 4096
 _END_BYTES = 64
 _SAYS_SOMETHING = frozenset({"reset_begin", "reset_commit", "label", "hide", "pin"})
@@ -58,6 +70,11 @@ class Relation(Enum):
     """Both logs were imported from one source, and the first log has all messages of the second."""
     IMPORTED_OTHER = "imported_other"
     """Both logs were imported from one source, and the second log has all messages of the first."""
+    LABELED = "labeled"
+    """Both copies were continued, and the second one has only names and tags beyond the common records. The first one
+    is kept."""
+    LABELED_OTHER = "labeled_other"
+    """Both copies were continued, and only the first one has only names and tags beyond the common records."""
     PARTED = "parted"
     DAMAGED = "damaged"
     """The first copy is damaged where the copies begin to differ, or has no whole record."""
@@ -80,6 +97,15 @@ class Parting:
     """The timestamp of the last message that both copies have; "" if that message has none."""
     is_one_purged: bool
     """Whether one of the two copies was purged more often than the other."""
+    differs: frozenset[str] = frozenset()
+    """What the first copy has from there on, in words for a person."""
+    other_differs: frozenset[str] = frozenset()
+    """What the second copy has from there on."""
+
+    @property
+    def is_of_conversation(self) -> bool:
+        """Whether messages, or the history that a model sees, differ; else only pins, hidden turns, names or tags."""
+        return not self.differs | self.other_differs <= {NAMES, PINS, HIDDEN}
 
     def __str__(self) -> str:
         """Return the difference as a phrase for a person."""
@@ -243,7 +269,45 @@ def _parted(one: ReadableLog, two: ReadableLog, common: int, message: int) -> Co
             return Comparison(Relation.PURGED)
         if purges[1] and _covers(two, one, is_purged_too=bool(purges[0])):
             return Comparison(Relation.PURGED_OTHER)
-    return Comparison(Relation.PARTED, parting=_parting(one, two, common, message))
+    parting = _parting(one, two, common, message)
+    if parting.is_one_purged:
+        return Comparison(Relation.PARTED, parting=parting)
+    has_names_only = parting.differs == {NAMES} and not one.index.damage
+    has_other_names_only = parting.other_differs == {NAMES} and not two.index.damage
+    if has_other_names_only and not (has_names_only and _is_second_kept(one, two)):
+        return Comparison(Relation.LABELED, parting=parting)
+    if has_names_only:
+        return Comparison(Relation.LABELED_OTHER, parting=parting)
+    return Comparison(Relation.PARTED, parting=parting)
+
+
+def _is_second_kept(one: ReadableLog, two: ReadableLog) -> bool:
+    """Return which of two logs that differ only in names and tags is kept; the answer is the same on all machines.
+
+    A log that has the labels of the other one is kept. So machines that sync by turns come to one log.
+    """
+    has_all, is_had = has_labels_of(one, two), has_labels_of(two, one)
+    if has_all != is_had:
+        return is_had
+    return _end_of(two) > _end_of(one)
+
+
+def _end_of(log: ReadableLog) -> tuple[int, bytes]:
+    """Return the size of a log and its last line."""
+    size = 0
+    line = b""
+    for line in whole_lines(log):
+        size += len(line) + 1
+    return size, line
+
+
+def _beyond(log: ReadableLog, common: int) -> set[str]:
+    """Return what a log has beyond its first `common` records, in words for a person."""
+    found = set[str]()
+    for line in islice(whole_lines(log), common, None):
+        control = control_of(line) if line.startswith(CONTROL_HEAD) else None
+        found.add(MESSAGES if control is None else _WORDS.get(control[0], "records of requests"))
+    return found
 
 
 def _parting(one: ReadableLog, two: ReadableLog, common: int, message: int) -> Parting:
@@ -251,7 +315,14 @@ def _parting(one: ReadableLog, two: ReadableLog, common: int, message: int) -> P
     purges = one.index.control_counts["purge"], two.index.control_counts["purge"]
     turn = sum(role == USER for role in one.index.columns.roles[: message + 2])
     time = timestamp_of(next(iter(one.read([message])))) if message >= 0 else None
-    return Parting(common + 1, turn, str(time or ""), is_one_purged=purges[0] != purges[1])
+    return Parting(
+        common + 1,
+        turn,
+        str(time or ""),
+        is_one_purged=purges[0] != purges[1],
+        differs=frozenset(_beyond(one, common)),
+        other_differs=frozenset(_beyond(two, common)),
+    )
 
 
 def _is_first(one: ReadableLog, two: ReadableLog, purges: tuple[int, int]) -> bool:

@@ -1,8 +1,9 @@
 """Replace one copy of a session by another copy.
 
 A copy is replaced only if nothing is lost: the new copy was purged and otherwise has everything of the old one; both
-are imports of one source, and the new copy has all messages of the old one; or the old copy's history was kept as a
-session of its own (`fork_whole`).
+are imports of one source, and the new copy has all messages of the old one; the old copy had only names and tags beyond
+the new one, which has them too (`join_labels`); or the old copy's history was kept as a session of its own
+(`fork_whole`).
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from ..maintenance.replace_log_lines import replace_log_lines
 from .append_to_copy import MEANWHILE, SyncError, kept_closed, whole_lines
 from .damaged_log import check_sound
 from .fork_whole import fork_id
+from .join_labels import has_labels_of
 from .relation_of_copies import Relation, compare_read
 
 
@@ -44,4 +46,7 @@ def replace_copy(source: str, target: str, *, kept: str = "") -> None:
 
 
 def _has_all_of(log: ReadableLog, copy: ReadableLog) -> bool:
-    return compare_read(log, copy).relation in (Relation.PURGED, Relation.IMPORTED)
+    relation = compare_read(log, copy).relation
+    if relation is Relation.LABELED:
+        return has_labels_of(log, copy)
+    return relation in (Relation.PURGED, Relation.IMPORTED)

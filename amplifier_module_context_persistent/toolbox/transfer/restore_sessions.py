@@ -139,7 +139,10 @@ def _compare(step: BackupStep) -> None:
             step.what, step.why = Done.LEFT, f"{why_damaged(step.target)}; remove the log, and restore again"
         case Relation.DAMAGED_OTHER:
             step.what, step.why = Done.LEFT, f"in the backup {why_damaged(step.source)}"
-        case Relation.PARTED:
+        case Relation.LABELED:
+            step.what = Done.LEFT
+            step.why = "the home has all of it, and another name or other tags"
+        case Relation.PARTED | Relation.LABELED_OTHER:
             step.what = Done.LEFT
             step.why = f"the home has another history: {found.parting}"
         case _:

@@ -4,6 +4,7 @@ A side is a home, a directory or a database with sessions. A session has "parted
 different records. Rules:
 - Nothing is merged. A session that has parted is not changed on either side, and is reported. With `keep_both`, the
   other side's history becomes a session of its own, and this side's history keeps the id (`fork_whole`).
+- Names and tags are no history: if both sides gave some, they are put together (`join_labels`).
 - Content that was erased on one side never comes back (`sync_erasures`).
 - A session is compared again right before it is changed. The plan only shows a person what will be done.
 - A failure affects one session only. After a kill, the next sync continues.
@@ -30,12 +31,13 @@ from ...paths import why_linked
 from ...sessions.find_session import SessionFile
 from ...sessions.session_is_open import is_open
 from .append_to_copy import OPEN, append_to_copy
-from .archive_session import archive_like, is_archived_session
+from .archive_session import archive_like, archive_session, is_archived_session
 from .copy_in_form import copy_in_form, size_in_form
 from .damaged_log import check_sound
 from .erasure_record import SESSION, ErasedError, Erasure
 from .find_host_copies import backups
 from .fork_whole import fork_id, fork_whole, is_fork_of, name_of_other_history
+from .join_labels import join_labels
 from .purge_session import remove_left
 from .relation_of_copies import Parting, Relation, compare_logs, why_damaged
 from .replace_copy import replace_copy
@@ -59,6 +61,9 @@ class What(Enum):
     """The purged log replaces the other copy."""
     IMPORTED = "imported"
     """Both sides imported the session from one source. The import with all messages replaces the other import."""
+    LABELED = "labeled"
+    """Both sides gave names or tags, and one of them did nothing else. The other side's log gets these too, and takes
+    its place."""
     FORK = "fork"
     """The session has parted. The other side's history becomes a new session, and this side's log replaces it under its
     id."""
@@ -212,12 +217,12 @@ class Sync:
         if pair.here is None or pair.there is None:
             return self._plan_copy(pair)
         step = self._plan_both(pair.here, pair.there)
-        if step.to is not None and stored_name(step.target) is None:
-            why = why_linked(step.target) or (OPEN if is_open(step.target) else "")
-            if why:
-                return Step(pair.session_id, What.LEFT, parting=step.parting, why=why)
-            if step.what is What.APPEND and is_archived_session(step.target):
-                step.unpacked_bytes = size_of_log(step.target)
+        if step.what is What.LABELED and (why := _why_not_written(step.source)):
+            return Step(pair.session_id, What.LEFT, why=why)
+        if step.to is not None and (why := _why_not_written(step.target)):
+            return Step(pair.session_id, What.LEFT, parting=step.parting, why=why)
+        if step.what is What.APPEND and stored_name(step.target) is None and is_archived_session(step.target):
+            step.unpacked_bytes = size_of_log(step.target)
         return step
 
     def _rooms(self, step: Step) -> Iterator[tuple[Side, Room]]:
@@ -345,6 +350,11 @@ class Sync:
                 self._check_undo_nothing((there, self.there))
                 to_here.what = _why_replaced(found.relation)
                 return to_here
+            case Relation.LABELED | Relation.LABELED_OTHER:
+                self._check_undo_nothing((here, self.here), (there, self.there))
+                step = to_there if found.relation is Relation.LABELED else to_here
+                step.what = What.LABELED
+                return step
             case Relation.PARTED:
                 self._check_undo_nothing((here, self.here), (there, self.there))
                 to_there.parting = to_here.parting = found.parting
@@ -391,6 +401,8 @@ class Sync:
     def _replace(self, step: Step, to: Side) -> None:
         if step.what is What.FORK:
             self._keep(step)
+        elif step.what is What.LABELED:
+            _join(step.source, step.target)
         elif step.what is What.REPLACE:
             remove_left(list(map(os.fspath, backups(step.target))), step.target)  # as every purge does
         with beside_copy(step.target, step.source, is_home=to.is_home, now=self.now):
@@ -421,6 +433,22 @@ def _paths_of(pair: Pair) -> list[str]:
     return [str(session.path) for session in (pair.here, pair.there) if session is not None]
 
 
+def _join(source: str, target: str) -> None:
+    """Give a log the names and tags of a copy. An archived log is brought back for it, and archived again."""
+    is_archived = is_archived_session(source)
+    join_labels(source, target)
+    if is_archived and not is_archived_session(source):
+        with suppress(ContextPersistentError, OSError):  # it stays plain
+            archive_session(source)
+
+
+def _why_not_written(log: str) -> str:
+    """Return the reason why a log in a file is not written to; "" if there is none, and for a log in a database."""
+    if stored_name(log) is not None:
+        return ""
+    return why_linked(log) or (OPEN if is_open(log) else "")
+
+
 def _why_replaced(relation: Relation) -> What:
     return What.REPLACE if relation in (Relation.PURGED, Relation.PURGED_OTHER) else What.IMPORTED
 
@@ -439,4 +467,8 @@ def _why_damaged(session: SessionFile, side: Side) -> str:
 def _why_parted(parting: Parting | None) -> str:
     if parting is not None and parting.is_one_purged:
         return "one copy was purged and the other one went on; purge that too, or --keep both"
+    if parting is not None and not parting.is_of_conversation:
+        ours, theirs = (", ".join(sorted(differs)) for differs in (parting.differs, parting.other_differs))
+        differ = f"no message differs, but a model would see them otherwise: here {ours}, there {theirs}"
+        return f"{differ}; nothing is merged; --keep both makes the other side's a session of its own"
     return "both sides went on; nothing is merged; --keep both makes the other side's a session of its own"
