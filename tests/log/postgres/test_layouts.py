@@ -14,8 +14,7 @@ from uuid import UUID
 import pytest
 
 from amplifier_module_context_persistent import LogUnreadableError
-from amplifier_module_context_persistent.log.postgres import archive_frames, ranked_rows
-from amplifier_module_context_persistent.log.postgres import server as server_module
+from amplifier_module_context_persistent.log.postgres import archive_frames, ranked_rows, server_connections
 from amplifier_module_context_persistent.log.postgres.archive_stored_log import archive_stored_log
 from amplifier_module_context_persistent.log.postgres.layout import LAYOUTS, id_of
 from amplifier_module_context_persistent.log.postgres.list_logs import delete_stored_log
@@ -134,8 +133,8 @@ def test_a_client_that_knows_no_derived_ids_refuses_new_tables(
 ) -> None:
     """It says so as it connects, and nothing is written."""
     storage = server.new_location(NEW)
-    monkeypatch.setattr(server_module, "LAYOUTS", {2: LAYOUTS[2]})
-    monkeypatch.setattr(server_module, "SCHEMA_VERSION", 2)
+    monkeypatch.setattr(server_connections, "LAYOUTS", {2: LAYOUTS[2]})
+    monkeypatch.setattr(server_connections, "SCHEMA_VERSION", 2)
     with closing(PostgresLog(f"{storage}#s")) as log, pytest.raises(LogUnreadableError, match="newer: update"):
         append(log, 1)
     assert server.execute(f"select name from {storage.rpartition('=')[2]}.log") == []
