@@ -18,7 +18,7 @@ from click.testing import CliRunner
 
 from amplifier_module_context_persistent.toolbox.cli.main import main
 from amplifier_module_context_persistent.toolbox.demo import command as demo_module
-from amplifier_module_context_persistent.toolbox.demo.command import PlayedDemo, is_valid, read_messages
+from amplifier_module_context_persistent.toolbox.demo.command import DemoError, PlayedDemo, is_valid, read_messages
 from tests.support.commands import shows
 from tests.support.sweeps import proof
 
@@ -224,3 +224,27 @@ def test_the_demo_starts_a_server_of_its_own(server: object) -> None:
         assert (done.returncode, done.stderr) == (0, "")
         assert json.loads(done.stdout)["ok"] is True
         assert [left for left in os.listdir(name) if left.startswith("context-persistent")] == []
+
+
+@proof
+def test_the_demo_keeps_its_log_in_a_database_that_it_is_given(directory: Path, storage: str) -> None:
+    """The log is there afterwards, and no server was started."""
+    done = run(directory, "--storage", storage, "--json")
+    assert (done.returncode, done.stderr) == (0, "")
+    told = json.loads(done.stdout)
+    assert (told["ok"], told["log_path"].startswith("postgresql:")) == (True, True)
+    assert len(read_messages(told["log_path"], storage)) == len(told["acknowledged"]) + len(told["finished"])
+
+
+def test_a_storage_that_is_given_is_that_of_both_processes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    played: list[str | None] = []
+
+    def play(directory: Path, storage: str | None) -> PlayedDemo:
+        played.append(storage)
+        raise DemoError("that is enough")
+
+    monkeypatch.setattr(demo_module.tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(demo_module, "play", play)
+    for options in ([], ["--storage", "postgresql://here/agents"]):
+        assert CliRunner().invoke(main, ["demo", *options]).exit_code == 1
+    assert played == [None, "postgresql://here/agents"]
