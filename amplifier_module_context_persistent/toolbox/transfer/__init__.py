@@ -18,7 +18,8 @@ Where things are done:
 - sessions are deleted, unless they are open: `delete_sessions`; the sub-agents that go with one:
   `families_of_sub_agents`;
 - erased content stays erased: `erasure_record` (what is remembered, with `erased_session_names` and
-  `erased_text_rule`), `erasure_list` (where), `erasure_is_about` (which session), `undone_erasures` (those that a log
+  `erased_text_rule`), `erasure_list` (where), `erasure_is_about` (which session, by the names of `message_names` and
+  `talk_names`), `undone_erasures` (those that a log
   would undo), in imports `import_erasures`, in forks `purged_origin`, in syncs `sync_erasures`;
 - new records of an original are appended to its copy: `append_to_copy`; whether a copy continues another:
   `relation_of_copies`; a damaged log is not carried: `damaged_log`; an archived log is copied as its file:

@@ -18,6 +18,7 @@ from ...log.checksum import CRC_TAIL_BYTES
 from ...log.contract import ReadableLog
 from ...log.file_handle import first_line
 from .message_names import answers_in_stored, names_in_stored, names_of_all
+from .talk_names import TalkName, talk_in_stored
 
 _FIRST_HASH = re.compile(r":[0-9a-f]{16}(?=:|$)")
 """Matches the part of a session's key that is from the hash of its first message."""
@@ -37,6 +38,8 @@ class SourceNames:
     """The names of messages with ids (`message_names`)."""
     answers: tuple[str, ...] = ()
     """The names of long answers, which are the same in every format of the session."""
+    talk: tuple[TalkName, ...] = ()
+    """The names of the beginnings of the conversation, for files whose form has no place for ids."""
     id_hashes: tuple[int, ...] = ()
     """The hashes of the ids of the purged messages; empty unless single messages were purged."""
 
@@ -58,7 +61,10 @@ def names_in(reader: ReadableLog, gone: Iterable[int] | None = None) -> SourceNa
     message_names = names_in_stored(reader, ordinals)
     answers = answers_in_stored(reader, ordinals)
     id_hashes = [index.columns.id_hashes[ordinal] for ordinal in ordinals or ()]
-    return SourceNames(tuple(names), count, content, tuple(message_names), tuple(answers), tuple(id_hashes))
+    talk = talk_in_stored(reader, None if ordinals is None else set(ordinals))
+    return SourceNames(
+        tuple(names), count, content, tuple(message_names), tuple(answers), tuple(talk), tuple(id_hashes)
+    )
 
 
 def name_of_log(log_id: str) -> str:

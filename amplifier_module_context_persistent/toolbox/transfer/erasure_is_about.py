@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from ...log.salted_name import salted_name
 from .erasure_record import Erasure
+from .talk_names import TalkName
 
 
 def concerning(
@@ -13,12 +14,13 @@ def concerning(
     names: Sequence[str],
     content_of: Callable[[int], str] = lambda _: "",
     answers_of: Callable[[], Sequence[str]] = tuple,
+    talk_of: Callable[[], Sequence[TalkName]] = tuple,
 ) -> Iterator[Erasure]:
     """Yield the erasures that are about a session. Arguments are those of `is_about`.
 
     A deletion after a purge is about a session if the purge is: a source from before both has the purged content.
     """
-    salts = {erasure.salt for erasure in found if is_about(erasure, names, content_of, answers_of)}
+    salts = {erasure.salt for erasure in found if is_about(erasure, names, content_of, answers_of, talk_of)}
     return (erasure for erasure in found if erasure.salt in salts or not salts.isdisjoint(erasure.purges))
 
 
@@ -27,6 +29,7 @@ def is_about(
     names: Sequence[str],
     content_of: Callable[[int], str] = lambda _: "",
     answers_of: Callable[[], Sequence[str]] = tuple,
+    talk_of: Callable[[], Sequence[TalkName]] = tuple,
 ) -> bool:
     """Return whether an erasure is about a session.
 
@@ -35,12 +38,21 @@ def is_about(
         names: the names of the session and of its messages.
         content_of: hashes the given number of its first messages.
         answers_of: returns the names of its long answers.
+        talk_of: returns the names of the beginnings of its conversation, if nothing else names it.
     """
     if any(salted_name(erasure.salt, name) in erasure.names for name in names):
         return True
     if erasure.content and salted_name(erasure.salt, content_of(erasure.count)) == erasure.content:
         return True
-    return bool(erasure.answers) and _has_answers_of(erasure, answers_of())
+    if erasure.answers and _has_answers_of(erasure, answers_of()):
+        return True
+    return bool(erasure.talk) and _begins_alike(erasure, talk_of())
+
+
+def _begins_alike(erasure: Erasure, talk: Sequence[TalkName]) -> bool:
+    """Return whether a conversation and an erased one are the same, up to the end of the shorter one."""
+    count = min(len(talk), erasure.talk_count)
+    return count > 0 and salted_name(erasure.salt, talk[count - 1].name) in erasure.talk
 
 
 def _has_answers_of(erasure: Erasure, answers: Sequence[str]) -> bool:

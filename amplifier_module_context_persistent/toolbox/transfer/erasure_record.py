@@ -28,6 +28,7 @@ from ...errors import ContextPersistentError
 from ...log.salted_name import salted_name
 from .erased_session_names import SourceNames
 from .erased_text_rule import TextRule
+from .message_names import LONG_ANSWER
 
 SESSION, TEXT, MESSAGES = "session", "text", "messages"
 """The kind of an erasure: a whole session, a text within it, or some of its messages."""
@@ -56,6 +57,10 @@ class Erasure:
     rule: TextRule = field(default_factory=TextRule)
     answers: frozenset[str] = frozenset()
     """The salted hashes of long answers."""
+    talk: frozenset[str] = frozenset()
+    """The salted hashes of the beginnings of the conversation."""
+    talk_count: int = 0
+    """The number of these beginnings, with those that have no hash."""
     ids: bytes = b""
     """The salted hashes of the ids of all purged messages, sorted and joined. By these, a copy of the log can be purged
     too."""
@@ -98,6 +103,8 @@ class Erasure:
             value |= {"count": self.count, "content": self.content}
         if self.answers:
             value["answers"] = sorted(self.answers)
+        if self.talk:
+            value |= {"talk": sorted(self.talk), "talk_count": self.talk_count}
         if self.ids:
             value["ids"] = binascii.b2a_base64(self.ids, newline=False).decode()
         rule = self.rule.to_json()
@@ -141,6 +148,8 @@ def erasure_of(
     names = frozenset(salted_name(salt, name) for name in (*source.names, *source.messages))
     content = salted_name(salt, source.content) if source.content else ""
     answers = frozenset(salted_name(salt, name) for name in source.answers)
+    least_chars = 0 if what == TEXT else LONG_ANSWER  # a text that is replaced in vain does no harm
+    talk = frozenset(salted_name(salt, one.name) for one in source.talk if one.name and one.chars >= least_chars)
     ids = b""
     has_more_ids = len(source.id_hashes) > _MOST_IDS
     if not has_more_ids:  # an incomplete list would look complete
@@ -154,6 +163,8 @@ def erasure_of(
         content,
         rule(salt),
         answers,
+        talk,
+        len(source.talk),
         ids,
         has_more_ids,
         is_all,
@@ -171,6 +182,7 @@ def erasure_from(value: dict[str, Any]) -> Erasure:
     names = frozenset(str(name) for name in value["names"])
     answers = frozenset(str(answer) for answer in value.get("answers", ()))
     rule = TextRule.from_json(salt, value.get("rule", {}))
+    talk = frozenset(str(one) for one in value.get("talk", ()))
     ids = binascii.a2b_base64(str(value.get("ids", "")))
     return Erasure(
         salt,
@@ -181,6 +193,8 @@ def erasure_from(value: dict[str, Any]) -> Erasure:
         str(value.get("content", "")),
         rule,
         answers,
+        talk,
+        int(value.get("talk_count", 0)),
         ids,
         value.get("more_ids") is True,
         value.get("all") is True,

@@ -17,6 +17,7 @@ from .erasure_is_about import concerning
 from .erasure_list import erasures
 from .erasure_record import MESSAGES, SESSION, TEXT, ErasedError, Erasure
 from .message_names import answers_in_draft, names_in_draft
+from .talk_names import talk_in_draft
 
 ADVICE = "--again imports it all the same"
 
@@ -79,7 +80,8 @@ def _erasures_about(
     """
     names, contents = names_of_key(draft.target.key, has_id=bool(draft.start.source_id)), _contents(draft)
     answers = cache(partial(answers_in_draft, draft))
-    about = list(concerning(found, [*names, *names_in_draft(draft)], contents, answers))
+    talk = cache(partial(talk_in_draft, draft))
+    about = list(concerning(found, [*names, *names_in_draft(draft)], contents, answers, talk))
     salts = {erasure.salt for erasure in about}
     of_origin = [one for one in concerning(found, list(map(name_of_log, origin_logs))) if one.salt not in salts]
     if not is_present:

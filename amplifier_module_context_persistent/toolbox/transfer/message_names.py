@@ -43,7 +43,7 @@ def names_in_stored(reader: ReadableLog, ordinals: Iterable[int] | None = None) 
         LogUnreadableError: the log cannot be read.
     """
     index = reader.index
-    own = range(_first_own(reader), len(index))
+    own = range(first_own(reader), len(index))
     return _names_among(reader, own if ordinals is None else (ordinal for ordinal in ordinals if ordinal in own))
 
 
@@ -74,7 +74,7 @@ def answers_in_stored(reader: ReadableLog, ordinals: Iterable[int] | None = None
     Raises:
         LogUnreadableError: the log cannot be read.
     """
-    own = range(_first_own(reader), len(reader.index))
+    own = range(first_own(reader), len(reader.index))
     wanted = own if ordinals is None else sorted(ordinal for ordinal in ordinals if ordinal in own)
     return list(dict.fromkeys([*_answers_among(reader, wanted), *_answers_among(reader, wanted[::-1])]))
 
@@ -110,7 +110,7 @@ def _said_name(message: Message) -> str:
     return f"said:{sha256(words.encode('utf-8', 'surrogatepass')).hexdigest()}" if len(words) >= LONG_ANSWER else ""
 
 
-def _first_own(reader: ReadableLog) -> int:
+def first_own(reader: ReadableLog) -> int:
     """Return the ordinal of the first message that a fork did not copy from its origin; 0 if the log is not a fork."""
     headers = reader.index.headers
     taken_over = headers[0].get("forked_from") if headers else None

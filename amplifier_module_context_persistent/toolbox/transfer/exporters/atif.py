@@ -26,10 +26,10 @@ from ....sessions.view_rebuild import PackedRecord, PlacedReceipt
 from ....tokens.usage import CACHE_WRITES
 from ....view.plan import Plan
 from ....view.stored_plan import kept_ordinals
+from ..importers.atif import OWN
 from .session_view import SessionView, json_lines, model_of, session_name
 
 VERSION = "ATIF-v1.8"
-OWN = "context_persistent"
 
 _KEPT = ("provider", "stop_reason", "source", "imported", "error", "is_error")
 
@@ -47,7 +47,9 @@ def trajectory(view: SessionView) -> Iterator[str]:
     tools = chat_tools(named_tools(view.tools))
     if tools:
         agent["tool_definitions"] = tools
-    head = {"schema_version": VERSION, "agent": agent, "session_id": session_name(view)}
+    head: dict[str, Any] = {"schema_version": VERSION, "agent": agent, "session_id": session_name(view)}
+    if view.log_id:
+        head["extra"] = {OWN: {"log_id": view.log_id}}
     yield f'{to_json(head)[:-1]},"steps":[\n'
     steps = _StepWriter(view)
     yield from json_lines(steps.made())

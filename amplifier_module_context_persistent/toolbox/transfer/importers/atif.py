@@ -29,6 +29,8 @@ from .fields import (
 from .refused_import import ImportRefusedError
 from .source_file import Source, entries_of
 
+OWN = "context_persistent"
+"""The key of what this package's exports write into `extra`, which other readers ignore."""
 _MOST_DEPTH = 8
 _STEP = frozenset({"step_id", "timestamp", "source", "message", "model_name", "reasoning_content", "tool_calls"})
 _KNOWN = _STEP | {"observation", "metrics", "extra"}
@@ -44,7 +46,10 @@ def read(source: Source, account: Account) -> Iterator[Event]:
     document = source.document()
     if not is_trajectory(document):
         raise ImportRefusedError("the document is no ATIF trajectory: it has no steps")
-    yield from _trajectory(document, account, SessionStart("session", "", {}, text(document.get("session_id"))), 0)
+    exported_from = text(mapping(mapping(document.get("extra")).get(OWN)).get("log_id"))
+    logs = (exported_from,) if exported_from else ()
+    start = SessionStart("session", "", {}, text(document.get("session_id")), origin_logs=logs)
+    yield from _trajectory(document, account, start, 0)
 
 
 def is_trajectory(document: Any) -> bool:
@@ -74,7 +79,7 @@ def _trajectory(document: dict[str, Any], account: Account, start: SessionStart,
         final_metrics=mapping(document.get("final_metrics")),
         continued_in=text(document.get("continued_trajectory_ref")),
         trajectory_id=text(document.get("trajectory_id")),
-        extra=mapping(document.get("extra")),
+        extra={key: value for key, value in mapping(document.get("extra")).items() if key != OWN},
     )
     yield start
     reader = _StepReader(text(agent.get("model_name")))
@@ -113,7 +118,7 @@ class _StepReader:
     def take(self, number: int, step: dict[str, Any], source: str) -> Iterator[Event]:
         """Yield the messages and compactions of one step of the trajectory, and entries that are kept as they are."""
         extra = mapping(step.get("extra"))
-        own = mapping(extra.get("context_persistent"))
+        own = mapping(extra.get(OWN))
         content = _content(step.get("message"))
         time = step.get("timestamp")
         message_id = text(own.get("message_id")) or f"atif-{step.get('step_id') or number}"
@@ -174,7 +179,7 @@ class _StepReader:
         ids = {one["id"] for one in calls}
         for at, given in enumerate(items(mapping(step.get("observation")).get("results")), 1):
             observed = mapping(given)
-            own = mapping(mapping(observed.get("extra")).get("context_persistent"))
+            own = mapping(mapping(observed.get("extra")).get(OWN))
             own_id = text(own.get("message_id")) or f"{message_id}-{at}"
             call_id = text(observed.get("source_call_id"))
             refs = [mapping(ref) for ref in items(observed.get("subagent_trajectory_ref"))]
@@ -225,7 +230,7 @@ def _image(path: str, media_type: str) -> Message:
 def _rest(step: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:
     """Return the fields of a step that have no counterpart in other formats."""
     kept = {key: value for key, value in step.items() if key not in _KNOWN and value is not None}
-    extra = {key: value for key, value in mapping(step.get("extra")).items() if key != "context_persistent"}
+    extra = {key: value for key, value in mapping(step.get("extra")).items() if key != OWN}
     return {**mapping(own.get("imported")), **kept, **({"extra": extra} if extra else {})}
 
 
