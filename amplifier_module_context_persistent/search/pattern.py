@@ -40,7 +40,8 @@ MOST_SIZE = 20_000
 _WINDOW_CHARS = 1 << 14
 WINDOW_S = 0.5  # seconds of processor time
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_BRACE = re.compile(r"\\.|\{(?!\d*,?\d*\})", re.DOTALL)
+_BRACE_OR_ESCAPE = re.compile(r"\\.|\{(?!\d*,?\d*\})", re.DOTALL)
+"""An escaped character, or a brace that begins no count."""
 
 
 class SlowPatternError(ContextPersistentError):
@@ -175,17 +176,26 @@ def compile_regex(query: str, flags: int = 0) -> regex.Pattern[str]:
         RecallError: the expression is invalid or too large.
     """
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
-            re.compile(query, flags)
+        _check_valid(query, flags)
         if size_of(query) > MOST_SIZE:
             raise RecallError(f"query: its counted repeats stand for more than {MOST_SIZE:,} characters; use * or +")
-        # A brace without a count is an ordinary character in `re`; in `regex` it may allow for errors.
-        return _compiled(_BRACE.sub(lambda found: found[0] if found[0] != "{" else r"\{", query), flags)
+        return _compiled(_with_escaped_braces(query), flags)
     except FutureWarning as doubt:  # a later Python may read it differently
         raise RecallError(f"query: ambiguous: {doubt}; put a backslash before what stands for itself") from doubt
     except (re.error, regex.error, OverflowError, RecursionError, Warning) as error:
         raise RecallError(f"query: not a regular expression: {error}") from error
+
+
+def _check_valid(query: str, flags: int) -> None:
+    """Raise an exception or a warning if `re` does not accept an expression, or accepts it with a warning."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        re.compile(query, flags)
+
+
+def _with_escaped_braces(query: str) -> str:
+    """Escape each brace that is no count: in `re` it is an ordinary character, in `regex` it may allow for errors."""
+    return _BRACE_OR_ESCAPE.sub(lambda found: r"\{" if found[0] == "{" else found[0], query)
 
 
 def exact_literals(query: str, expression: regex.Pattern[str]) -> list[list[str]]:

@@ -12,21 +12,16 @@ from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from typing import Protocol
 
+from .time_spans import Read, Span, part_of_day, third_of
 from .time_tokens import Date, Token, may_follow, tokens_of
-from .time_words import AFTERNOON, DAY, EVENING, HOUR, MINUTE, MONTH, MORNING, NIGHT, NOON, WEEK, WEEKEND, YEAR, Kind
+from .time_words import DAY, HOUR, MINUTE, MONTH, NIGHT, WEEK, WEEKEND, YEAR, Kind
 
-_HOURS = {NIGHT: (18, 30), MORNING: (5, 12), NOON: (11, 14), AFTERNOON: (12, 18), EVENING: (17, 24)}
-"""The first and last hour of each part of a day. Neighbouring parts overlap; a night ends on the next day."""
 _UNIT_S = {MINUTE: 60, HOUR: 3_600, DAY: 86_400, WEEK: 604_800, WEEKEND: 604_800, MONTH: 2_592_000, YEAR: 31_536_000}
 _RECENT = timedelta(days=14)
 _FIRST_YEAR, _LAST_YEAR = 1970, 2099
 _FIRST_BARE_YEAR = 2001
 """The first year that is read without a month. Numbers such as 2000 or 2048 are seldom years."""
 _MOST_COUNT = 999
-
-Span = tuple[datetime, datetime]
-Read = tuple[datetime, datetime, int]
-"""A begin, an end, and the number of the token after the time's last token."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,16 +55,19 @@ def periods_of(text: str, now: datetime, languages: tuple[str, ...] = ("en", "de
     """
     tokens = tokens_of(text, languages)
     reader = _Reader(text, tokens, now)
-    found, at = list[Period](), 0
+    found = list[Period]()
+    at = 0
     while at < len(tokens):
         read = reader.read(at)
         if read is None:
             at += 1
             continue
-        begin, end, following = read
-        start, stop = tokens[at].start, tokens[following - 1].stop
-        found.append(Period(int(begin.timestamp()), int(end.timestamp()), text[start:stop], start, stop))
-        at = following
+        start = tokens[at].start
+        stop = tokens[read.behind - 1].stop
+        begin_s = int(read.begin.timestamp())
+        end_s = int(read.end.timestamp())
+        found.append(Period(begin_s, end_s, text[start:stop], start, stop))
+        at = read.behind
     return tuple(found)
 
 
@@ -115,50 +113,51 @@ class _Reader:
 
         The result is None if there is none.
         """
-        following = self._after_articles(at + 1)
-        if self._is(at, Kind.BETWEEN) or self._is(at, Kind.IN):
-            between = self._between(following)
-            if between is not None:
-                return between
-        if self._is(at, Kind.SINCE):
-            since = self._long(following) or self._simple(following, is_told=True)
-            if since is None:
-                return None
-            begin, _, behind = since
-            return begin, self._until_now, behind
-        if self._is(at, Kind.BACK):
-            ago = self._ago(at)
-            if ago is not None:
-                return ago
-        is_before = self._is(at, Kind.BEFORE)
-        if not is_before and not self._is(at, Kind.AFTER):
-            return None
-        named = self._simple(following, is_told=True)
-        if named is None:
-            return None
-        begin, end, behind = named
-        last_token = self._tokens[behind - 1]
-        if self._text.startswith(("'s", "\u2019s"), last_token.stop):
-            return None  # `after yesterday's release` is no time after yesterday
-        if is_before:
-            return datetime.fromtimestamp(0, self._now.tzinfo), begin, behind
-        return end, self._until_now, behind
+        return self._between(at) or self._since(at) or self._ago_with_vor(at) or self._before_or_after(at)
 
     def _between(self, at: int) -> Read | None:
         """Read a range of two times: `between March and May`, `from Monday to Wednesday`. None if there is none."""
-        first = self._simple(at, is_told=True)
-        if first is None:
+        if not (self._is(at, Kind.BETWEEN) or self._is(at, Kind.IN)):
             return None
-        begin, _, behind_first = first
-        if not self._is(behind_first, Kind.TO):
+        first = self._told(at + 1)
+        if first is None or not self._is(first.behind, Kind.TO):
             return None
-        last = self._simple(self._after_articles(behind_first + 1), is_told=True)
-        if last is None:
+        last = self._told(first.behind + 1)
+        if last is None or first.begin >= last.end:
             return None
-        _, end, behind_last = last
-        if begin >= end:
+        return Read(first.begin, last.end, last.behind)
+
+    def _since(self, at: int) -> Read | None:
+        """Read a time from a begin up to now: `since Tuesday`, `seit zwei Wochen`. None if there is none."""
+        if not self._is(at, Kind.SINCE):
             return None
-        return begin, end, behind_last
+        since = self._long(self._after_articles(at + 1)) or self._told(at + 1)
+        if since is None:
+            return None
+        return Read(since.begin, self._until_now, since.behind)
+
+    def _ago_with_vor(self, at: int) -> Read | None:
+        """Read `vor zwei Wochen` or `il y a deux semaines`. None if there is none."""
+        return self._ago(at) if self._is(at, Kind.BACK) else None
+
+    def _before_or_after(self, at: int) -> Read | None:
+        """Read all the time before or after a named time: `before May`, `after Monday`. None if there is none."""
+        is_before = self._is(at, Kind.BEFORE)
+        if not is_before and not self._is(at, Kind.AFTER):
+            return None
+        named = self._told(at + 1)
+        if named is None:
+            return None
+        last_token = self._tokens[named.behind - 1]
+        if self._text.startswith(("'s", "\u2019s"), last_token.stop):
+            return None  # `after yesterday's release` is no time after yesterday
+        if is_before:
+            return Read(datetime.fromtimestamp(0, self._now.tzinfo), named.begin, named.behind)
+        return Read(named.end, self._until_now, named.behind)
+
+    def _told(self, at: int) -> Read | None:
+        """Read a single time that the word before the token announces, past articles. None if there is none."""
+        return self._simple(self._after_articles(at), is_told=True)
 
     def _simple(self, at: int, *, is_told: bool = False) -> Read | None:
         """Read a single time; None if none begins at this token.
@@ -226,8 +225,7 @@ class _Reader:
         date = self._tokens[at].date
         if date is None or not (is_told or date.year):
             return None
-        begin, end = self._span_of(date)
-        return begin, end, at + 1
+        return self._span_of(date).read_to(at + 1)
 
     def _span_of(self, date: Date) -> Span:
         if not date.day:
@@ -239,7 +237,7 @@ class _Reader:
         begin = self._today.replace(day=day, month=month, year=year or self._now.year)
         if year is None and begin > self._now:
             begin = begin.replace(year=begin.year - 1)
-        return begin, begin + timedelta(days=1)
+        return Span(begin, begin + timedelta(days=1))
 
     def _day_of_month(self, at: int, *, is_told: bool) -> Read | None:
         """Read a day of a month: `8 May 2026`, `the 8th of May`, `May 8, 2026`. None if there is none."""
@@ -254,7 +252,7 @@ class _Reader:
         if day is None or month is None:
             return None
         year, behind = self._optional_year(behind + 1)
-        return (*self._whole_day(day, month, year), behind)
+        return self._whole_day(day, month, year).read_to(behind)
 
     def _relative_day(self, at: int, *, is_told: bool) -> Read | None:
         """Read a day relative to today: `yesterday`, `gestern am Abend`. None if there is none."""
@@ -267,17 +265,20 @@ class _Reader:
         behind = self._after(at, Kind.IN, Kind.ARTICLE)
         part = self._value(behind, Kind.PART)
         if part is None:
-            return day, day + timedelta(days=1), at
-        if part == NIGHT and day + timedelta(hours=_HOURS[NIGHT][0]) > self._now:
+            return Read(day, day + timedelta(days=1), at)
+        if part == NIGHT and part_of_day(day, NIGHT).begin > self._now:
             day -= timedelta(days=1)  # by day, `heute Nacht` is the last night
-        return (*_part_of(day, part), behind + 1)
+        return part_of_day(day, part).read_to(behind + 1)
 
     def _part_of_day(self, at: int, *, is_told: bool) -> Read | None:
         """Read a part of today or yesterday: `this morning`, `last night`. None if there is none."""
-        part = self._value(at + 1, Kind.PART)
-        if part is None or not (self._is(at, Kind.THIS) or self._is(at, Kind.LAST)):
+        if not self._is(at + 1, Kind.PART):
             return None
-        return self._with_part(self._today - timedelta(days=self._is(at, Kind.LAST)), at + 1)
+        if self._is(at, Kind.LAST):
+            return self._with_part(self._today - timedelta(days=1), at + 1)
+        if self._is(at, Kind.THIS):
+            return self._with_part(self._today, at + 1)
+        return None
 
     def _weekday(self, at: int, *, is_told: bool) -> Read | None:
         """Read the last such weekday: `on Monday`, `last Monday`, `Monday morning`, `lundi dernier`.
@@ -295,11 +296,11 @@ class _Reader:
         day = self._today - timedelta(days=days_ago)
         part = self._value(begin, Kind.PART)
         if part is not None:  # `Montagabend` is a weekday and a part of the day
-            return (*_part_of(day, part), behind)
+            return part_of_day(day, part).read_to(behind)
         read = self._with_part(day, behind)
-        _, _, end = read
-        is_more_than_weekday = end > begin + 1
-        return read if is_told or has_word_before or is_more_than_weekday else None
+        is_more_than_weekday = read.behind > begin + 1
+        is_sure = is_told or has_word_before or is_more_than_weekday
+        return read if is_sure else None
 
     # -- counts of units ---------------------------------------------------------------------------------------------
 
@@ -310,77 +311,77 @@ class _Reader:
         """
         return self._ago(at) or self._last_units(at)
 
-    def _count(self, at: int) -> tuple[int, int] | None:
-        """Read a number in digits or words.
-
-        Return the number, and the number of the token after it; None if there is none.
-        """
+    def _count(self, at: int) -> int | None:
+        """Read a number in digits or words, which is one token. None if there is none."""
         count = self._number(at, 0, _MOST_COUNT)
         if count is None:
-            count = self._value(at, Kind.COUNT)
-        return (count, at + 1) if count is not None else None
+            return self._value(at, Kind.COUNT)
+        return count
 
     def _units(self, at: int) -> tuple[int, timedelta, int] | None:
         """Read a count and its unit of time.
 
         Return the unit, the duration of all units, and the number of the token after them; None if there are none.
         """
-        counted = self._count(at)
-        unit = self._value(counted[1], Kind.UNIT) if counted is not None else None
-        if counted is None or unit is None:
+        count = self._count(at)
+        unit = self._value(at + 1, Kind.UNIT)
+        if count is None or unit is None:
             return None
-        return unit, timedelta(seconds=counted[0] * _UNIT_S[unit]), counted[1] + 1
+        return unit, timedelta(seconds=count * _UNIT_S[unit]), at + 2
 
     def _ago(self, at: int) -> Read | None:
         """Read `two weeks ago` as a span from half a unit before that time to half a unit after it.
 
         The result is None if there is none.
         """
-        begin = at + 1 if self._is(at, Kind.BACK) else at
-        units = self._units(begin)
+        has_word_before = self._is(at, Kind.BACK)  # `vor`
+        units = self._units(at + 1 if has_word_before else at)
         if units is None:
             return None
         unit, lasts, behind = units
-        if begin == at:
+        if not has_word_before:
             if not self._is(behind, Kind.AGO):
                 return None
             behind += 1
         if unit in (MINUTE, HOUR):
             half = timedelta(seconds=_UNIT_S[unit] // 2)
-            return self._before(lasts + half), self._before(lasts - half), behind
-        around = timedelta(days=_UNIT_S[unit] // _UNIT_S[DAY] // 2)
-        middle = self._today - lasts
-        return middle - around, middle + around + timedelta(days=1), behind
+            return Read(self._before(lasts + half), self._before(lasts - half), behind)
+        day = self._today - lasts
+        half = timedelta(days=_UNIT_S[unit] // _UNIT_S[DAY] // 2)
+        return Read(day - half, day + half + timedelta(days=1), behind)
 
     def _long(self, at: int) -> Read | None:
         """Read a duration after `since`: `seit zwei Wochen` begins two weeks ago. None if there is none."""
-        begin = at + 1 if self._is(at, Kind.BACK) else at
-        units = self._units(begin)
+        has_word_before = self._is(at, Kind.BACK)  # `vor`
+        units = self._units(at + 1 if has_word_before else at)
         if units is None:
             return None
         unit, lasts, behind = units
-        begin_of = self._before(lasts) if unit in (MINUTE, HOUR) else self._today - lasts
-        return begin_of, self._now, self._after(behind, Kind.AGO)
+        begin = self._before(lasts) if unit in (MINUTE, HOUR) else self._today - lasts
+        return Read(begin, self._now, self._after(behind, Kind.AGO))
 
     def _last_units(self, at: int) -> Read | None:
         """Read a time up to now: `the last three days`, `past week`, `les 3 derniers jours`. None if there is none."""
         begin = self._after_articles(at)
-        count_before = self._count(begin)  # as in `les 3 derniers jours`
-        last = begin if count_before is None else count_before[1]
+        count = self._count(begin)  # as in `les 3 derniers jours`
+        last = begin if count is None else begin + 1
         is_past = self._is(last, Kind.PAST)
         if not is_past and self._value(last, Kind.LAST) != 1:
             return None
-        counted = count_before or self._count(last + 1)
-        count, unit_at = 1, last + 1
-        if counted is not None:
-            count, behind_count = counted
-            unit_at = max(behind_count, last + 1)
+        unit_at = last + 1
+        if count is None:
+            count = self._count(unit_at)  # as in `the last three days`
+            if count is not None:
+                unit_at += 1
         unit = self._value(unit_at, Kind.UNIT)
         if unit is None or unit == WEEKEND:
             return None
-        if counted is None and not is_past and unit not in (MINUTE, HOUR):
-            return None  # the calendar's last week or month
-        return self._before(timedelta(seconds=count * _UNIT_S[unit])), self._until_now, unit_at + 1
+        if count is None:
+            if not is_past and unit not in (MINUTE, HOUR):
+                return None  # the calendar's last week or month
+            count = 1
+        lasts = timedelta(seconds=count * _UNIT_S[unit])
+        return Read(self._before(lasts), self._until_now, unit_at + 1)
 
     def _before(self, lasts: timedelta) -> datetime:
         """Return the time that was this long ago. A day with a change to summer time has 23 hours."""
@@ -394,19 +395,21 @@ class _Reader:
         The result is None if there is none.
         """
         edge = self._value(at, Kind.EDGE)
-        begin = self._after_articles(at if edge is None else at + 1)
-        back = 0 if self._is(begin, Kind.THIS) else self._value(begin, Kind.LAST)
-        unit_at = begin if back is None else begin + 1
+        unit_at = self._after_articles(at if edge is None else at + 1)
+        back = 0 if self._is(unit_at, Kind.THIS) else self._value(unit_at, Kind.LAST)
+        if back is not None:
+            unit_at += 1
         behind = unit_at + 1
-        if back is None:  # `la semaine dernière`
-            back = self._value(behind, Kind.LAST)
-            behind += back is not None
+        if back is None:
+            back = self._value(behind, Kind.LAST)  # as in `la semaine dernière`
+            if back is not None:
+                behind += 1
         unit = self._value(unit_at, Kind.UNIT)
         if back is None and is_told and unit == WEEKEND:
             back = 0
         if back is None or unit is None or unit in (MINUTE, HOUR):
             return None
-        return (*_third(self._calendar(unit, back), edge), behind)
+        return third_of(self._calendar(unit, back), edge).read_to(behind)
 
     def _calendar(self, unit: int, back: int) -> Span:
         """Return the calendar day, week, weekend, month or year that is `back` units before the present one.
@@ -416,25 +419,26 @@ class _Reader:
         monday = self._today - timedelta(days=self._today.weekday())
         if unit == DAY:
             day = self._today - timedelta(days=back)
-            return day, day + timedelta(days=1)
+            return Span(day, day + timedelta(days=1))
         if unit == WEEK:
-            return monday - timedelta(days=7 * back), monday - timedelta(days=7 * (back - 1))
+            first = monday - timedelta(days=7 * back)
+            return Span(first, first + timedelta(days=7))
         if unit == WEEKEND:
             is_before_saturday = self._today.weekday() < 5
             if back == 0 and is_before_saturday:
                 back = 1  # a year that has begun
             saturday = monday + timedelta(days=5 - 7 * back)
-            return saturday, saturday + timedelta(days=2)
+            return Span(saturday, saturday + timedelta(days=2))
         if unit == YEAR:
             first = self._today.replace(day=1, month=1, year=self._today.year - back)
-            return first, first.replace(year=first.year + 1)
+            return Span(first, first.replace(year=first.year + 1))
         months = self._today.year * 12 + self._today.month - 1 - back
         return self._whole_month(months % 12 + 1, months // 12)
 
     def _whole_month(self, month: int, year: int) -> Span:
         first = self._today.replace(day=1, month=month, year=year)
         following = first.replace(month=month % 12 + 1, year=year + month // 12)
-        return first, following
+        return Span(first, following)
 
     def _month(self, at: int, *, is_told: bool) -> Read | None:
         """Read a month: `in May`, `late May`, `May 2024`. None if there is none.
@@ -445,7 +449,8 @@ class _Reader:
         is_told = is_told or self._is(begin, Kind.LAST) or self._is(begin, Kind.THIS)
         begin = self._after(begin, Kind.LAST, Kind.THIS)
         edge = self._value(begin, Kind.EDGE)
-        begin = self._after_articles(begin + 1) if edge is not None else begin
+        if edge is not None:
+            begin = self._after_articles(begin + 1)
         month = self._value(begin, Kind.MONTH)
         if month is None:
             return None
@@ -455,7 +460,7 @@ class _Reader:
         if not year:
             has_begun = month <= self._now.month
             year = self._now.year if has_begun else self._now.year - 1
-        return (*_third(self._whole_month(month, year), edge), behind)
+        return third_of(self._whole_month(month, year), edge).read_to(behind)
 
     def _year(self, at: int, *, is_told: bool) -> Read | None:
         """Read a year that has begun: `in 2024`, `im Jahr 2024`. None if there is none."""
@@ -466,23 +471,9 @@ class _Reader:
         if year is None or not (is_told or has_unit):
             return None
         first = self._today.replace(day=1, month=1, year=year)
-        return first, first.replace(year=year + 1), begin + 1
+        return Read(first, first.replace(year=year + 1), begin + 1)
 
     def _recent(self, at: int, *, is_told: bool) -> Read | None:
         if not self._is(at, Kind.RECENT):
             return None
-        return self._now - _RECENT, self._until_now, at + 1
-
-
-def _part_of(day: datetime, part: int) -> Span:
-    first, last = _HOURS[part]
-    return day + timedelta(hours=first), day + timedelta(hours=last)
-
-
-def _third(span: Span, edge: int | None) -> Span:
-    """Return the first, second or last third of a span, or the whole span if `edge` is None."""
-    if edge is None:
-        return span
-    begin, end = span
-    third = (end - begin) / 3
-    return begin + edge * third, begin + (edge + 1) * third
+        return Read(self._now - _RECENT, self._until_now, at + 1)

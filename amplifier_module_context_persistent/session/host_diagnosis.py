@@ -36,13 +36,21 @@ def late_results(live: Sequence[Message]) -> dict[str, int]:
     diagnosis, an assistant message with `tool_calls` does not count.
     """
     late: dict[str, int] = {}
-    called_at: dict[str, int] = {}
     separators = 0  # so far
+    separators_at_call: dict[str, int] = {}
     for position, message in enumerate(live):
-        call_id = result_id_of(message)
-        if call_id is not None and called_at.get(call_id, separators) < separators:
-            late[call_id] = position
-        if is_person(message) or (message.get("role") == "assistant" and "tool_calls" not in message):
+        answered = result_id_of(message)
+        if answered in separators_at_call and separators_at_call[answered] < separators:
+            late[answered] = position
+        if _separates(message):
             separators += 1
-        called_at.update(dict.fromkeys(given_calls(message), separators))
+        for call_id in given_calls(message):
+            separators_at_call[call_id] = separators
     return late
+
+
+def _separates(message: Message) -> bool:
+    """Return whether a result is late if this message is between the call and the result."""
+    if message.get("role") == "assistant":
+        return "tool_calls" not in message
+    return is_person(message)

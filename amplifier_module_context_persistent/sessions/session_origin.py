@@ -45,7 +45,8 @@ def source_compactions(transcript: Transcript) -> dict[int, SourceCompaction]:
     The keys are positions in the live history: each compaction came right after the message at its position.
     """
     index = transcript.reader.index
-    if not index.control_counts.get("plan") or _is_own(index):
+    has_plans = index.control_counts.get("plan", 0) > 0
+    if not has_plans or _is_own(index):
         return {}
     from ..view.plan import Plan  # it loads half of the package, and most logs were not imported
     from .find_request import imported_plans
@@ -53,11 +54,14 @@ def source_compactions(transcript: Transcript) -> dict[int, SourceCompaction]:
     compactions: dict[int, SourceCompaction] = {}
     for position, kept, record in imported_plans(index, transcript.book):
         plan = Plan.from_record(record, ())
-        tokens, summary = (
-            (plan.making.tokens_before, plan.making.tokens_after),
-            plan.summary or name_of(record.get("notice")),
+        compactions[position] = SourceCompaction(
+            position,
+            dropped=plan.left_out.messages,
+            kept=kept,
+            tokens_before=plan.making.tokens_before,
+            tokens_after=plan.making.tokens_after,
+            summary=plan.summary or name_of(record.get("notice")),
         )
-        compactions[position] = SourceCompaction(position, plan.left_out.messages, kept, *tokens, summary)
     return compactions
 
 

@@ -120,6 +120,8 @@ class KeptEntries:
         """
         index = log.index
         is_other_history = index is not self._index or index.generation != self._generation
+        if not is_other_history:
+            self._note_own_plan(index.session.plan)
         reloads = is_other_history or self._has_new_plan(index.session.plan)
         if reloads:
             self._load(log, index.session.plan)
@@ -136,14 +138,16 @@ class KeptEntries:
         self._taken = len(index.live)
         return reloads
 
+    def _note_own_plan(self, stored: Message | None) -> None:
+        """Note that the last plan in the log is the plan in force, if it is."""
+        if not self._follows_log or self.plan is None or stored is None:
+            return
+        if stored.get("id") == self.plan.id:
+            self._logged = self.plan.id
+
     def _has_new_plan(self, stored: Message | None) -> bool:
         """Return whether the log has a plan of another process that this window must follow."""
-        if not self._follows_log or stored is None or stored.get("id") == self._logged:
-            return False
-        if self.plan is not None and stored.get("id") == self.plan.id:
-            self._logged = self.plan.id
-            return False
-        return True
+        return self._follows_log and stored is not None and stored.get("id") != self._logged
 
     def _load(self, log: Log, record: Message | None) -> None:
         """Load the entries of a stored plan.
@@ -173,11 +177,12 @@ class KeptEntries:
             ValueError: the plan cannot be followed.
         """
         ordinals, upto = kept_ordinals(log.index, record)
-        entries = self._source.describe(log, ordinals)
-        plan = Plan.from_record(record, [entry.id for entry in entries])
-        entries = end_chains(self._without_media(with_closed(entries, plan.closed), plan))
+        described = self._source.describe(log, ordinals)
+        plan = Plan.from_record(record, [entry.id for entry in described])
+        entries = end_chains(self._without_media(with_closed(described, plan.closed), plan))
         cut_tokens = self._source.cut_sizes(log, entries, plan.cuts)
-        return PlanState(entries, plan, cut_tokens, upto + 1 - len(ordinals), log.index.live[upto] + 1)
+        left_out = upto + 1 - len(ordinals)
+        return PlanState(entries, plan, cut_tokens, left_out, covers=log.index.live[upto] + 1)
 
     def begin_with(self, log: Log, other: KeptEntries, budget_tokens: int) -> None:
         """If the log's side plan is for about this budget, load the plan.
@@ -199,16 +204,16 @@ class KeptEntries:
 
     def follow_plan(self, log: Log, made: Compaction, state: PlanState, *, has_factory: bool) -> None:
         """Follow a new plan: keep its entries, and system messages that the host's system prompt replaces in views."""
-        stays = made.kept_ordinals | hidden(state.entries, has_factory=has_factory)
-        kept = [entry for entry in state.entries if entry.ordinal in stays]
+        plan = made.plan
+        staying = made.kept_ordinals | hidden(state.entries, has_factory=has_factory)
+        kept = [entry for entry in state.entries if entry.ordinal in staying]
+        entries = end_chains(self._without_media(with_closed(kept, plan.closed), plan))
         self._taken = len(log.index.live)
-        entries = with_closed(kept, made.plan.closed)
         left_out = self._taken - len(kept)
-        entries = end_chains(self._without_media(entries, made.plan))
-        covers = self._after_last(log)
-        self.state = PlanState(entries, made.plan, made.cut_tokens, left_out, covers)
+        self.state = PlanState(entries, plan, made.cut_tokens, left_out, covers=self._after_last(log))
         self._far_budget = 0
-        self._dropped = (self._dropped | self._source.unlogged.ordinals()) - made.kept_ordinals
+        ephemerals = self._source.unlogged.ordinals()
+        self._dropped = (self._dropped | ephemerals) - made.kept_ordinals
 
     def _without_media(self, entries: list[Entry], plan: Plan) -> list[Entry]:
         """Return the entries without the media that a plan leaves out."""

@@ -79,12 +79,13 @@ def what_follows(logs: Iterable[str]) -> str:
     synced = synced_places()
     if not synced:
         return ""
-    erased_in = set(map(_place_of, logs))
-    others = [place for place in synced if place.name not in erased_in]
-    places = list(map(str, others))
-    if len(others) < len(synced):
-        places.insert(0, "this home")
-    named = one_line(", ".join(places))
+    erased_now = {_place_of(log) for log in logs}
+    others = [place for place in synced if place.name not in erased_now]
+    names = [str(place) for place in others]
+    is_in_synced_place = len(others) < len(synced)
+    if is_in_synced_place:
+        names.insert(0, "this home")  # it syncs with that place, so it erases its copies too
+    named = one_line(", ".join(names))
     follows = f"At the next `context-persistent sync` it is erased in {named} too, and on other machines at theirs."
     if any(place.is_missing for place in others):
         follows += " `context-persistent sync PLACE --forget` leaves out a place that is gone."

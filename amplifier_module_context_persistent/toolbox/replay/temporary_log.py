@@ -79,14 +79,24 @@ class TemporaryLog(MemoryLog):
         """Return the messages whose lines contain some bytes, or all messages if JSON may escape the bytes."""
         if not needle.isascii():
             return set(ordinals)
-        if not ignores_case or needle not in self._holders:
-            lines = self._lines_of(ordinals)
-            return {ordinal for ordinal, line in lines if needle in (line.lower() if ignores_case else line)}
+        if ignores_case and needle in self._holders:
+            return self._find_watched(ordinals, needle)
+        found = set[int]()
+        for ordinal, line in self._lines_of(ordinals):
+            searched = line.lower() if ignores_case else line
+            if needle in searched:
+                found.add(ordinal)
+        return found
+
+    def _find_watched(self, ordinals: Sequence[int], needle: bytes) -> set[int]:
+        """Return the messages whose lines contain a watched byte string."""
         self._search_new()
         holders = self._holders[needle]
-        if not isinstance(ordinals, range) or ordinals.step != 1:
-            return {*holders}.intersection(ordinals)
-        return set(holders[bisect_left(holders, ordinals.start) : bisect_left(holders, ordinals.stop)])
+        if isinstance(ordinals, range) and ordinals.step == 1:
+            first = bisect_left(holders, ordinals.start)
+            stop = bisect_left(holders, ordinals.stop)
+            return set(holders[first:stop])
+        return set(holders).intersection(ordinals)
 
     def _search_new(self) -> None:
         """Search the messages appended since the last search for the watched byte strings."""
