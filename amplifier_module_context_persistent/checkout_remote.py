@@ -38,19 +38,22 @@ def remote_of(directory: str | Path) -> str:
     try:
         place = Path(directory).resolve()
         for top in (place, *place.parents):
-            if (git := top / ".git").exists():
+            git = top / ".git"
+            if git.exists():
                 name = _remote_in(git)
-                inside = place.relative_to(top).as_posix()
-                return name if inside == "." or not name else f"{name}//{inside}"
+                if not name or place == top:
+                    return name
+                return f"{name}//{place.relative_to(top).as_posix()}"
     except (OSError, ValueError, RuntimeError):  # not allowed, no UTF-8, links in a circle
         return ""
     return ""
 
 
 def _remote_in(git: Path) -> str:
-    if git.is_file():  # a worktree or a submodule: where its files are
+    if git.is_file():  # of a worktree or a submodule: the file names the directory
         git = git.parent / git.read_text("utf-8").removeprefix("gitdir:").strip()
-    if (common := git / "commondir").exists():
+    common = git / "commondir"
+    if common.exists():
         git = git / common.read_text("utf-8").strip()
     with open(git / "config", encoding="utf-8") as file:
         lines = file.read(_MOST_BYTES).splitlines()
@@ -60,8 +63,12 @@ def _remote_in(git: Path) -> str:
         if line.startswith("["):
             found = _SECTION.match(line)
             section = found["name"] if found else ""
-        elif section and (value := _VALUE.fullmatch(line)) and (name := _name_of(value["url"].strip().strip('"'))):
-            names.setdefault(section, name)
+            continue
+        value = _VALUE.fullmatch(line)
+        if section and value is not None:
+            name = _name_of(value["url"].strip().strip('"'))
+            if name:
+                names.setdefault(section, name)
     return names.get("origin") or next(iter(names.values()), "")
 
 

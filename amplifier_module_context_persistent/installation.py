@@ -96,8 +96,11 @@ def install_command(name: str) -> str:
     """
     package = name.partition(".")[0].replace("_", "-")
     missing = sorted({package, *filter(_is_missing, _declared())})
-    whole = len(missing) > _FEW and _is_checkout()
-    wanted = ["-e", _in_home(_ROOT)] if whole else [shlex.quote(one) for one in missing]
+    installs_checkout = len(missing) > _FEW and _is_checkout()
+    if installs_checkout:
+        wanted = ["-e", _in_home(_ROOT)]
+    else:
+        wanted = [shlex.quote(one) for one in missing]
     upgrade = [] if _is_missing(package) else ["-U"]
     return " ".join(["uv", "pip", "install", *upgrade, "-p", _in_home(sys.prefix), *wanted])
 

@@ -267,21 +267,30 @@ class Catalogue:
         """
         self._check_writable()
         try:
-            with contextlib.ExitStack() as locked:
-                if sqlite3 is not None and os.path.lexists(self.path) and not self._why_not_opened():
-                    connection = locked.enter_context(contextlib.closing(self._opened(wait_s)))
-                    try:
-                        connection.execute("BEGIN EXCLUSIVE")
-                    except sqlite3.DatabaseError as error:
-                        if _is(error, _BUSY):
-                            raise CatalogueError(f"{self.path}: another process uses it") from error
-                for suffix in SIDE_FILES:  # a broken catalogue cannot be locked, and no process writes it
+            with contextlib.ExitStack() as open_files:
+                may_be_locked = sqlite3 is not None and os.path.lexists(self.path) and not self._why_not_opened()
+                if may_be_locked:
+                    connection = open_files.enter_context(contextlib.closing(self._opened(wait_s)))
+                    self._lock(connection)
+                for suffix in SIDE_FILES:
                     _remove(f"{self.path}{suffix}")
                 _remove(str(self.path))
         except OSError as error:
             raise CatalogueError(f"{self.path}: {error.strerror}") from error
         except SQLITE_ERRORS as error:
             raise CatalogueError(f"{self.path}: {error}") from error
+
+    def _lock(self, connection: sqlite3.Connection) -> None:
+        """Lock the file before it is removed. A broken catalogue cannot be locked, and no process writes it.
+
+        Raises:
+            CatalogueError: another process uses the catalogue.
+        """
+        try:
+            connection.execute("BEGIN EXCLUSIVE")
+        except sqlite3.DatabaseError as error:
+            if _is(error, _BUSY):
+                raise CatalogueError(f"{self.path}: another process uses it") from error
 
     def _make(self) -> None:
         """Make an empty catalogue if there is no file, or if the file cannot be used.

@@ -51,5 +51,9 @@ def _reported(log: ReadableLog, message: Message) -> ReportedUsage | None:
     """
     records = log.index.session.usage
     model = metadata_of(message).get("model") or message.get("model")
-    of_model = [record for (_, name), record in records.items() if name == model] or list(records.values())
-    return usage_of_record(of_model[0]) if len(of_model) == 1 else None
+    candidates = [record for (_, name), record in records.items() if name == model]
+    if not candidates:
+        candidates = list(records.values())
+    if len(candidates) != 1:
+        return None
+    return usage_of_record(candidates[0])

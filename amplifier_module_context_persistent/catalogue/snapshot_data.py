@@ -222,7 +222,8 @@ def _controls(given: dict[str, Any], index: Index, end: int, read: Read) -> Held
     for kind in ("headers", "usage", "plan", "side_plan"):
         for numbers in given.get(kind, ()):
             place = Place(*map(int, numbers))
-            if place.offset in met or not 0 <= place.offset < place.offset + place.length <= end:
+            is_in_log = 0 <= place.offset < place.offset + place.length <= end
+            if place.offset in met or not is_in_log:
                 raise ValueError("a control record beyond the end, or twice")
             met.add(place.offset)
             value = _read_control(place, read)

@@ -48,7 +48,8 @@ class Config(Options):
         It gets no `recall` if `max_tokens` is configured below `RECALL_LEAST_TOKENS`: each request contains the tool's
         definition, and in so small a budget it would cost more than it is worth (a twentieth of that number).
         """
-        return self.recall and not ("max_tokens" in self.configured and self.max_tokens < RECALL_LEAST_TOKENS)
+        has_small_budget = "max_tokens" in self.configured and self.max_tokens < RECALL_LEAST_TOKENS
+        return self.recall and not has_small_budget
 
     @classmethod
     def options(cls) -> dict[str, Any]:

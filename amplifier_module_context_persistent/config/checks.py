@@ -22,7 +22,9 @@ def is_number(value: Any) -> bool:
 
 def path(value: Any) -> bool:
     """Return whether the value is the path of a file, or None."""
-    return value is None or (isinstance(value, str) and value != "") or hasattr(value, "__fspath__")
+    if isinstance(value, str):
+        return value != ""
+    return value is None or hasattr(value, "__fspath__")
 
 
 def share(value: Any) -> bool:

@@ -70,12 +70,15 @@ def placed_terms(text: str) -> Iterator[tuple[int, int, tuple[str, ...]]]:
     In scripts that do not separate words, each pair of characters counts as a word.
     """
     for match in _ANY_WORD.finditer(text):
-        word, start = match[0], match.start()
-        if not word.isascii() and _UNPARTED_RUN.match(word) and len(word) > 2:
+        word = match[0]
+        start = match.start()
+        if word.isascii():
+            yield start, match.end(), _terms_of_word(word)
+        elif len(word) > 2 and _UNPARTED_RUN.match(word):
             for at in range(len(word) - 1):
                 yield start + at, start + at + 2, _terms_of_word(word[at : at + 2])
         else:
-            composed = word if word.isascii() else normalize("NFC", word)
+            composed = normalize("NFC", word)
             yield start, match.end(), _terms_of_word(composed) + _plain_terms(composed)
 
 
@@ -94,7 +97,9 @@ def _words(text: str) -> list[str]:
 
 def _plain_terms(word: str) -> tuple[str, ...]:
     """Return the terms of a word without accents, to be added to its terms with accents."""
-    return tuple(filter(None, map(plain_term, _terms_of_word(word)))) if not word.isascii() else ()
+    if word.isascii():
+        return ()
+    return tuple(filter(None, map(plain_term, _terms_of_word(word))))
 
 
 @lru_cache(maxsize=1 << 17)

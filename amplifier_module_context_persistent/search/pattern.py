@@ -89,8 +89,10 @@ class Pattern:
             if expired():
                 raise SlowPatternError("the expression takes too much time")
             for first, last in self._in_window(text, start, end):
+                is_empty = last == first
+                is_known = first < done  # windows overlap
                 is_cut = last == end < len(text) and text[end - 1] != "\n"  # the next window has the whole match
-                if last > first >= done and not is_cut:
+                if not (is_empty or is_known or is_cut):
                     done = last
                     yield first, last
 

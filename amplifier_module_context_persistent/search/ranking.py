@@ -82,8 +82,11 @@ class Written:
         """Return whether a message written at this second may be wanted. 0 means that its time is unknown."""
         if self == ANY_TIME:
             return True
-        since_s, until_s = self.since_s or 0, inf if self.until_s is None else self.until_s
-        return seconds > 0 and since_s - 1 < seconds <= until_s
+        if seconds <= 0:
+            return False
+        is_too_early = self.since_s is not None and seconds <= self.since_s - 1
+        is_too_late = self.until_s is not None and seconds > self.until_s
+        return not is_too_early and not is_too_late
 
 
 ANY_TIME = Written()

@@ -323,8 +323,11 @@ def _hit_text(hit: Hit) -> str:
 
 
 def _who(message: Message, tool: str = "") -> str:
+    role = str(message.get("role"))
     name = tool or message.get("name")
-    return f"result of {name}" if message.get("role") in ("tool", "function") and name else str(message.get("role"))
+    if role in ("tool", "function") and name:
+        return f"result of {name}"
+    return role
 
 
 def _furthest(fits: Callable[[int], bool], low: int, high: int) -> int | None:
@@ -334,8 +337,10 @@ def _furthest(fits: Callable[[int], bool], low: int, high: int) -> int | None:
     """
     if fits(high):
         return high
-    first_too_large = low + bisect_left(range(low, high), 1, key=lambda number: 0 if fits(number) else 1)
-    return first_too_large - 1 if first_too_large > low else None
+    first_too_large = low + bisect_left(range(low, high), 1, key=lambda number: int(not fits(number)))
+    if first_too_large == low:
+        return None
+    return first_too_large - 1
 
 
 def _checked_int(name: str, value: Any, default: Any, least: int) -> Any:

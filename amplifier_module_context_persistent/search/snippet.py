@@ -42,7 +42,8 @@ def best_window(marks: Sequence[Mark], worth: Mapping[str, float], *, chars: int
 
     Each term counts once, and of equal ranges the first one is chosen.
     """
-    best, best_worth = range(min(1, len(marks))), 0.0
+    best = range(min(1, len(marks)))
+    best_worth = 0.0
     end = 0
     for first, mark in enumerate(marks):
         end = max(end, first + 1)
@@ -50,7 +51,8 @@ def best_window(marks: Sequence[Mark], worth: Mapping[str, float], *, chars: int
             end += 1
         worth_here = fsum(worth[term] for term in _terms(marks[first:end]))  # exact for any order of the set
         if worth_here > best_worth:
-            best, best_worth = range(first, end), worth_here
+            best = range(first, end)
+            best_worth = worth_here
     return best
 
 

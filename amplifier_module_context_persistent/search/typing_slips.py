@@ -61,8 +61,12 @@ def slips_in(unknown: Sequence[AskedTerm], index: _Index, *, tries_all: bool) ->
             a word that was never said is more often right than mistyped.
     """
     tried = [term for term in unknown if _may_be_a_slip(term)][:_MOST_WORDS]
-    found = ((term, _meant(term.said.lower(), index, tries_all=tries_all)) for term in tried)
-    return tuple(Slip(term.said, AskedTerm(stem(word), word)) for term, word in found if word)
+    slips = list[Slip]()
+    for term in tried:
+        word = _meant(term.said.lower(), index, tries_all=tries_all)
+        if word:
+            slips.append(Slip(term.said, AskedTerm(stem(word), word)))
+    return tuple(slips)
 
 
 def _may_be_a_slip(term: AskedTerm) -> bool:

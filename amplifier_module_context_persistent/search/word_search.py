@@ -45,7 +45,10 @@ class AllWords:
     @property
     def literals(self) -> tuple[tuple[str, ...], ...]:
         """The texts that every matching text contains."""
-        return (tuple(text for term in self.terms for text in term.literals[0]),)
+        texts = list[str]()
+        for term in self.terms:
+            texts += term.literals[0]
+        return (tuple(texts),)
 
     def may_match(self, line: bytes) -> bool:
         """Return whether the message in a line of this package may match.

@@ -239,13 +239,20 @@ class PersistentContextManager:
         session = await self._store.open()
 
         def whole(log: Log) -> list[Message]:
-            return [*session.unlogged.unsaved_copies(log.index), *LiveHistory.of(log).messages]
+            unsaved = session.unlogged.unsaved_copies(log.index)
+            return [*unsaved, *LiveHistory.of(log).messages]
 
         return await self.look(whole)
 
     async def last_messages(self, count: int) -> list[Message]:
         """Return the last messages of the live history as new objects, in a time that does not depend on its length."""
-        return await self.look(lambda log: list(log.read(log.index.live[max(0, len(log.index.live) - count) :])))
+
+        def read_last(log: Log) -> list[Message]:
+            live = log.index.live
+            first = max(0, len(live) - count)
+            return list(log.read(live[first:]))
+
+        return await self.look(read_last)
 
     async def look(self, function: Callable[[Log], T]) -> T:
         """Call a function that only reads the log, on the log's thread, after reading what other processes appended."""

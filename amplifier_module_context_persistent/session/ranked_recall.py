@@ -329,6 +329,14 @@ def _offset_of(place: int, index: _OneLog) -> int:
     return index.offset(segment, place - index.places[segment])
 
 
+async def _add_new(session: Session, index: SessionIndex, *, until: Callable[[], bool]) -> None:
+    """Add the messages that an index lacks, until all are added or `until` returns True."""
+    while batches := await session.queue.run(index.read):
+        await asyncio.to_thread(index.take, batches)
+        if until():
+            return
+
+
 async def best_answers(
     session: Session, kept: SessionIndex, wanted: RecallQuery, *, most: int, clock: Callable[[], float]
 ) -> Answer:
@@ -354,10 +362,7 @@ async def best_answers(
     deadline = clock() + FILL_S
     try:
         for _ in range(_TRIES):
-            while batches := await session.queue.run(index.read):
-                await asyncio.to_thread(index.take, batches)
-                if clock() > deadline:
-                    break
+            await _add_new(session, index, until=lambda: clock() > deadline)
             try:
                 return await asyncio.to_thread(index.answer, question, most=most, written=written)
             except CatalogueError:

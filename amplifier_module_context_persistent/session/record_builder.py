@@ -224,13 +224,7 @@ class RecordBuilder:
         def prepare(index: Index) -> list[bytes]:
             if not messages and not index.live:
                 return []
-            items = list[int | MessageToStore]()
-            if reason != "clear":
-                for file in self._memory_files(index):
-                    if isinstance(file, int):
-                        items.append(file)
-                    else:
-                        items.append(MessageToStore(file, f"{given_id(file)}", timestamp))
+            items = self._kept_memory_files(index, timestamp) if reason != "clear" else []
             used = {key_of(item) for item in items}
             for message, own_id in zip(messages, own_ids, strict=True):
                 item = self._replacement(message, own_id, used, timestamp)
@@ -240,6 +234,16 @@ class RecordBuilder:
             return self._reset(index, items, reset_id=reset_id, reason=reason, timestamp=timestamp)
 
         return prepare
+
+    def _kept_memory_files(self, index: Index, timestamp: str) -> list[int | MessageToStore]:
+        """Return the live memory files as items of a new history."""
+        items = list[int | MessageToStore]()
+        for file in self._memory_files(index):
+            if isinstance(file, int):
+                items.append(file)
+            else:
+                items.append(MessageToStore(file, f"{given_id(file)}", timestamp))
+        return items
 
     def _replacement(
         self, message: Message, own_id: str, used: Collection[int | str], timestamp: str

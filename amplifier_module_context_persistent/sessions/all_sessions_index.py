@@ -185,8 +185,11 @@ def _known_in(path: Path) -> dict[str, KnownWords]:
         try:
             with Catalogue(path).reading() as connection:
                 return known_words(connection)
-        except CatalogueError as error:
-            if pause_s is None or isinstance(error, BrokenCatalogueError) or not (is_usable() and path.exists()):
+        except BrokenCatalogueError:
+            break
+        except CatalogueError:
+            may_be_locked = is_usable() and path.exists()
+            if pause_s is None or not may_be_locked:
                 break
             time.sleep(pause_s)
     return {}

@@ -98,7 +98,8 @@ def gathered(sessions: Iterable[SessionFile], counter: TokenCounter, watch: Watc
         stored.keep()
         _note_roots(connection)
         count_once(connection)
-        ((figures.sessions, figures.sub_agents, figures.up_to_us),) = connection.execute(_GATHERED)
+        [counted] = connection.execute(_GATHERED)
+        figures.sessions, figures.sub_agents, figures.up_to_us = counted
         connection.execute("COMMIT")
         yield figures
 
@@ -131,7 +132,7 @@ def _compute(
 def _take_known(
     figures: GatheredFigures, place: Path, sessions: dict[int, SessionFile], counter: TokenCounter
 ) -> dict[int, SessionFile]:
-    """Copy a catalogue's figures of sessions to `found`, if the logs did not change since the figures were computed.
+    """Copy a catalogue's figures of sessions to `figures`, if the logs did not change since the figures were computed.
 
     Return the sessions whose figures were not copied, by number.
     """

@@ -230,7 +230,10 @@ def overviews_of(sessions: Sequence[SessionFile], held: Collection[Identity | st
 
 
 def _is_archived(path: Path | str, glances: Glances | None) -> bool:
-    return is_archived(path) if isinstance(path, Path) else (glances or Glances()).is_archived(path)
+    if isinstance(path, Path):
+        return is_archived(path)
+    known = glances or Glances()
+    return known.is_archived(path)
 
 
 def _is_open(path: Path | str, held: Collection[Identity | str] | None) -> bool | None:

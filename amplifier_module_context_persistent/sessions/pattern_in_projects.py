@@ -141,24 +141,38 @@ class ProjectSearch:
             until_s: the processor time of this process (`time.process_time`) after which no further block is added.
         """
         if self._is_damaged:
-            with suppress(CatalogueError):  # if another process uses it, the next search tries again
-                self._catalogue.remove(wait_s=0)
-            self._covered = {}
-            self._gone = set()
-            self._stale = dict.fromkeys(self._stale, 0)
-        if sum(map(_size_of, self._paths.values())) < LEAST_BYTES:
+            self._begin_anew()
+        log_bytes = sum(_size_of(path) for path in self._paths.values())
+        if log_bytes < LEAST_BYTES:
             return
         left_bytes = RUN_BYTES
         try:
-            if self._gone:
-                with self._catalogue.writing() as connection:
-                    for name in self._gone:
-                        forget_session(connection, name)
+            self._forget_gone()
             for name, covered in self._stale.items():
                 if left_bytes > 0 and time.process_time() < until_s:
                     left_bytes -= self._add(name, covered, left_bytes, until_s)
         except CatalogueError:
             return
+
+    def _begin_anew(self) -> None:
+        """Remove the catalogue, and have all logs added from their beginning."""
+        with suppress(CatalogueError):  # if another process uses it, the next search tries again
+            self._catalogue.remove(wait_s=0)
+        self._covered = {}
+        self._gone = set()
+        self._stale = dict.fromkeys(self._stale, 0)
+
+    def _forget_gone(self) -> None:
+        """Remove the sessions whose logs no longer exist from the catalogue.
+
+        Raises:
+            CatalogueError: the catalogue cannot be written.
+        """
+        if not self._gone:
+            return
+        with self._catalogue.writing() as connection:
+            for name in self._gone:
+                forget_session(connection, name)
 
     def _add(self, name: str, covered: int, most_bytes: int, until_s: float) -> int:
         """Add the blocks of a log from an offset on, and return the number of bytes that were added.
@@ -166,7 +180,8 @@ class ProjectSearch:
         Raises:
             CatalogueError: the catalogue cannot be written.
         """
-        seen, begin = self._covered.get(name), covered
+        begin = covered
+        seen = self._covered.get(name)
         try:
             with closing(LogReader(self._paths[name], snapshots=CatalogueSnapshots())) as reader:
                 reader.follow()
@@ -176,11 +191,13 @@ class ProjectSearch:
                 for block, end in _blocks(reader, covered, most_bytes):
                     now = LogCoverage.up_to(reader, end, stamp)
                     with self._catalogue.writing() as connection:
-                        if not is_same_file(reader.path, stamp):
-                            break
-                        if not take_in(connection, name, block, seen=seen, begins=covered == 0, now=now):
-                            break
-                    covered, seen = end, now
+                        is_taken = is_same_file(reader.path, stamp) and take_in(
+                            connection, name, block, seen=seen, begins=covered == 0, now=now
+                        )
+                    if not is_taken:
+                        break
+                    covered = end
+                    seen = now
                     if time.process_time() >= until_s:
                         break
         except (LogError, OSError, ValueError, RecursionError):

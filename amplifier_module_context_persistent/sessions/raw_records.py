@@ -95,7 +95,9 @@ def control_body(line: bytes, value: Message) -> bytes:
 
     If the record has no checksum, encode its value anew instead.
     """
-    return line[:-CRC_TAIL_BYTES] if has_crc(line) else encode_object({"_record": value["_record"], **value})
+    if has_crc(line):
+        return line[:-CRC_TAIL_BYTES]
+    return encode_object({"_record": value["_record"], **value})
 
 
 def strings_of(value: Any) -> Iterator[str]:

@@ -190,16 +190,7 @@ def ask(figures: GatheredFigures, query: str, *, most_rows: int, timeout_s: floa
         if cursor.description is None:
             raise QueryError("there is no SELECT in the query")
         columns = _unique([column[0] for column in cursor.description])
-        rows: list[Sequence[Any]] = []
-        left_bytes = _MOST_ANSWER_BYTES
-        for row in cursor:
-            left_bytes -= sum(len(cell) if isinstance(cell, str | bytes) else 8 for cell in row)
-            if left_bytes < 0:
-                raise QueryError(f"the answer has more than {_MOST_ANSWER_BYTES >> 20} MB; ask for less of it")
-            if len(rows) == most_rows:
-                return Answer(columns, rows, is_cut=True)
-            rows.append(row)
-        return Answer(columns, rows, is_cut=False)
+        return _read_answer(cursor, columns, most_rows)
     except MemoryError as error:
         raise QueryError("the query takes too much memory; ask for less") from error
     except (sqlite3.Error, sqlite3.Warning, ValueError, OverflowError) as error:
@@ -209,6 +200,24 @@ def ask(figures: GatheredFigures, query: str, *, most_rows: int, timeout_s: floa
     finally:
         connection.set_authorizer(None)
         connection.set_progress_handler(None, 0)
+
+
+def _read_answer(cursor: sqlite3.Cursor, columns: Sequence[str], most_rows: int) -> Answer:
+    """Read the rows of an answer, up to a number.
+
+    Raises:
+        QueryError: the rows have too many bytes.
+    """
+    rows: list[Sequence[Any]] = []
+    left_bytes = _MOST_ANSWER_BYTES
+    for row in cursor:
+        left_bytes -= sum(len(cell) if isinstance(cell, str | bytes) else 8 for cell in row)
+        if left_bytes < 0:
+            raise QueryError(f"the answer has more than {_MOST_ANSWER_BYTES >> 20} MB; ask for less of it")
+        if len(rows) == most_rows:
+            return Answer(columns, rows, is_cut=True)
+        rows.append(row)
+    return Answer(columns, rows, is_cut=False)
 
 
 def _restrict(connection: sqlite3.Connection) -> None:

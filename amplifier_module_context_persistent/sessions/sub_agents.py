@@ -71,7 +71,10 @@ def with_sub_agents(session: SessionFile, others: Iterable[SessionFile]) -> list
 
 def possible_roots(session_id: str) -> Iterator[str]:
     """Return an iterator over the possible ids of a session's parent, derived from its own id; shortest first."""
-    return (session_id[:at] for at, sign in enumerate(session_id) if sign in "-_" and "_" in session_id[at:])
+    for at, sign in enumerate(session_id):
+        rest = session_id[at:]
+        if sign in "-_" and "_" in rest:
+            yield session_id[:at]
 
 
 def noted_parent(session_id: str, path: str | Path) -> str | None:

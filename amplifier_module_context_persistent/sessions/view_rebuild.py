@@ -129,10 +129,14 @@ class ReceiptLog:
         usage = self.usage.get(receipt.id)
         if usage is None:
             return None
-        actual, ratio = usage.get("actual_tokens"), usage.get("ratio")
-        if type(actual) is not int or not isinstance(ratio, int | float) or not actual or ratio <= 0:
+        actual = usage.get("actual_tokens")
+        ratio = usage.get("ratio")
+        if type(actual) is not int or actual == 0:
             return None
-        return max(0, actual - round(receipt.tokens * ratio))
+        if not isinstance(ratio, int | float) or ratio <= 0:
+            return None
+        view_tokens = round(receipt.tokens * ratio)
+        return max(0, actual - view_tokens)
 
     def plan(self, plan_id: str) -> Message | None:
         """Return the record of a plan; None if the log has no plan with this id."""

@@ -203,10 +203,12 @@ class Meter:
 
     def _is_own(self, event: Mapping[str, Any], handed: _UnansweredView) -> bool:
         """Return whether an event is from this session and from the provider that got the view."""
+        if not of_session(event, self._session_id):
+            return False
         provider = event.get("provider")
-        return of_session(event, self._session_id) and (
-            not handed.provider or not provider or handed.provider == provider
-        )
+        if not handed.provider or not provider:
+            return True
+        return bool(handed.provider == provider)
 
     def claim(self) -> Recorder:
         """Claim the current view and return a recorder; only usage that is given to the recorder counts for the view.

@@ -87,8 +87,11 @@ def read_usage(usage: Any, *, provider: str = "", model: str = "") -> ReportedUs
 
 def reports_cached(usage: Mapping[str, Any]) -> bool:
     """Return whether a report has the number of tokens that were read from the cache, even if the number is 0."""
-    places = [usage, *(usage[key] for key in _DETAILS if isinstance(usage.get(key), Mapping))]
-    return any(_first(place, (*_CACHED_APART, *_CACHED_WITHIN)) is not None for place in places)
+    details = [usage.get(key) for key in _DETAILS]
+    for place in (usage, *details):
+        if isinstance(place, Mapping) and _first(place, (*_CACHED_APART, *_CACHED_WITHIN)) is not None:
+            return True
+    return False
 
 
 def _cached_within(usage: Mapping[str, Any]) -> int:

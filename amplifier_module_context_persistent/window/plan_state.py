@@ -176,12 +176,14 @@ def without_hidden(entries: list[Entry], ordinals: AbstractSet[int]) -> tuple[li
     System text that stays, pins and the turn in progress are never hidden.
     """
     groups = tool_groups(entries)
-    gone = [
-        group
-        for group in groups[: last_human(groups) or 0]
-        if group.head.ordinal in ordinals and not group.pinned and not group.head.stays
-    ]
-    going = {entry.ordinal for group in gone for entry in group.entries()}
+    before_turn = groups[: last_human(groups) or 0]
+    gone = list[Group]()
+    going = set[int]()
+    for group in before_turn:
+        always_stays = group.pinned or group.head.stays
+        if group.head.ordinal in ordinals and not always_stays:
+            gone.append(group)
+            going.update(entry.ordinal for entry in group.entries())
     return [entry for entry in entries if entry.ordinal not in going], gone
 
 

@@ -70,15 +70,20 @@ class RetainedTexts:
         return frozenset(known.values())
 
     def _search(self, log: Log, body: str, *, has_factory: bool) -> int | None:
-        best, best_rank = None, 0
+        best: int | None = None
+        best_rank = 0
         for ordinal, message in self._newest_first(log):
             rank = _rank(message, body)
+            if rank <= best_rank or is_kept_from_models(message):
+                continue
             source = metadata_of(message).get("source")
-            is_shown = not (has_factory and gives_way(str(message.get("role")), source))
-            if rank > best_rank and is_shown and not is_kept_from_models(message):
-                best, best_rank = ordinal, rank
-                if rank == _WHOLE:
-                    break
+            is_replaced = has_factory and gives_way(str(message.get("role")), source)
+            if is_replaced:
+                continue
+            best = ordinal
+            best_rank = rank
+            if rank == _WHOLE:
+                break
         return best
 
     def _newest_first(self, log: Log) -> Iterator[tuple[int, Message]]:
