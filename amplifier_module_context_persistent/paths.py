@@ -108,7 +108,8 @@ def why_linked(location: str) -> str:
     is_in_project = path.name == LOG_NAME and len(path.parents) > _LEVELS and path.parents[1].name == "sessions"
     if stored_name(location) is not None or not is_in_project:
         return ""
-    real, root = os.path.realpath(path.parent), os.path.realpath(path.parents[_LEVELS])
+    real = os.path.realpath(path.parent)
+    root = os.path.realpath(path.parents[_LEVELS])
     if Path(real).is_relative_to(root):
         return ""
     return f"a symbolic link brings it in from {real}, and nothing is changed through such a link; name {real}"

@@ -70,7 +70,8 @@ class PersistentHistoryProvider(HistoryProvider):
 
     def __init__(self, sessions: SessionsByKey, source_id: str, strategy: ViewStrategy) -> None:
         super().__init__(source_id)
-        self._sessions, self._strategy = sessions, strategy
+        self._sessions = sessions
+        self._strategy = strategy
 
     async def get_messages(
         self, session_id: str | None, *, state: dict[str, Any] | None = None, **kwargs: Any
@@ -151,7 +152,8 @@ class ViewStrategy:
     """
 
     def __init__(self, sessions: SessionsByKey, **options: Any) -> None:
-        self._sessions, self._options = sessions, options
+        self._sessions = sessions
+        self._options = options
         self._running: list[WorkingView[Message]] = []
         """Views whose runs may continue, the last used view at the end. A call takes its view out of the list."""
         self._saved: OrderedDict[str, WorkingView[Message]] = OrderedDict()

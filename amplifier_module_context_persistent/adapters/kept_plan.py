@@ -71,7 +71,8 @@ class KeptPlan:
         open_session: Callable[[], Awaitable[PersistentContextManager]],
         named_in: Callable[[ReadableLog], list[Named]],
     ) -> None:
-        self._open, self._named_in = open_session, named_in
+        self._open = open_session
+        self._named_in = named_in
         self._known = ""
         """The id of the last plan that was read or kept."""
 

@@ -234,7 +234,8 @@ class ViewOfHistory(AbstractCapability[Any]):
         if not isinstance(store, PersistentConversationStore | None):
             raise ConfigError(f"store: a PersistentConversationStore is expected, not {type(store).__name__}")
         InMemoryContextManager(**options)  # a wrong option is refused here, not in the middle of a run
-        self._store, self._options = store, options
+        self._store = store
+        self._options = options
         self._views: list[tuple[str, WorkingView[Any]]] = []
         """The free views (no call uses them), each with the id of its conversation. The last used view is at the end.
         """

@@ -66,7 +66,8 @@ class SessionsByKey:
         self.where = checked_place(where)
         check_names_no_place(options)
         self._is_stored = stored_name(self.where) is not None
-        self._options, self._config = options, Config.load(options, warn=logger.warning)
+        self._options = options
+        self._config = Config.load(options, warn=logger.warning)
         self._open: dict[SessionKey, PersistentContextManager] = {}
 
     async def open(self, key: SessionKey) -> PersistentContextManager:

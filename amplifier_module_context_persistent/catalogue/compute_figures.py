@@ -31,7 +31,8 @@ LARGEST = 10
 """The most messages that are listed as the largest."""
 UNKNOWN_TOOL = "unknown"
 PLAN_COUNTS = ("dropped", "budget_tokens", "target_tokens", "tokens_before", "tokens_after")
-_EPOCH, _MICROSECOND = datetime(1970, 1, 1, tzinfo=UTC), timedelta(microseconds=1)
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
 _MOST_TOKENS = 1 << 53
 
 Row = tuple[Any, ...]
@@ -66,7 +67,8 @@ class Request:
         requests, lacks_input = 1, False
         input_tokens: Row = (None, None, None, 0)
         if usage is not None:
-            requests, lacks_input = usage.requests, not usage.has_input
+            requests = usage.requests
+            lacks_input = not usage.has_input
             input_tokens = (usage.uncached, usage.cached, usage.written, usage.written_1h)
         answer: Row = (self.turn, self.provider, self.model, self.time_us)
         output: Row = (self.output_tokens, self.is_output_estimated)

@@ -31,7 +31,8 @@ class WaitBudget:
     def __init__(self, full_s: float = COMMAND_WAIT_S, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._full_s = full_s
         self._clock = clock
-        self._left_s, self._known_at = full_s, clock()
+        self._left_s = full_s
+        self._known_at = clock()
         self._mutex = threading.Lock()
 
     def left_s(self) -> float:

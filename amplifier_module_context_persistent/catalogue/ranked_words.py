@@ -161,7 +161,8 @@ def forget_ranked(connection: sqlite3.Connection, session: int) -> None:
 
 def _forget_segments(connection: sqlite3.Connection, session: int, first: int) -> None:
     """Remove the segments of a session from the number `first` on."""
-    begin, end = session << _SESSION_SHIFT | first, (session + 1) << _SESSION_SHIFT
+    begin = session << _SESSION_SHIFT | first
+    end = (session + 1) << _SESSION_SHIFT
     removed = connection.execute("DELETE FROM ranked_messages WHERE id >= ? AND id < ?", (begin, end)).rowcount
     if removed:
         for code in range(_FIRST_CODES[-1] + (1 << LEVELS[-1])):

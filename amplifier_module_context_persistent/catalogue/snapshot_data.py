@@ -242,7 +242,8 @@ def _controls(given: dict[str, Any], index: Index, end: int, read: Read) -> Held
 
 def _read_control(place: Place, read: Read) -> Message:
     line = read(place.offset, place.length)[:-1]
-    body, tail = line[:-CRC_TAIL_BYTES], line[-CRC_TAIL_BYTES:]
+    body = line[:-CRC_TAIL_BYTES]
+    tail = line[-CRC_TAIL_BYTES:]
     if tail != b',"_crc":"%08x"}' % place.check or crc32(b"}", crc32(body, place.seed)) != place.check:
         raise ValueError("a control record of the log was changed")
     return decode(line)

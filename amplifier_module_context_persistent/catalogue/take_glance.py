@@ -59,7 +59,8 @@ def take_glance(log: ReadableLog, counter: TokenCounter) -> tuple[Glance, int]:
 
 def _tokens(log: ReadableLog, counter: TokenCounter) -> int:
     """Return the number of tokens of the live messages, estimated from a sample if there are many."""
-    live, lengths = log.index.live, log.index.columns.lengths
+    live = log.index.live
+    lengths = log.index.columns.lengths
     if len(live) <= SAMPLES:
         return sum(tokens_of(message, counter) for message in log.read(live))
     runs: list[range] = []  # of at most `_RUN` records
@@ -128,7 +129,8 @@ def _model(log: ReadableLog) -> str:
 
 
 def _last_answer(log: ReadableLog) -> Message | None:
-    live, roles = log.index.live, log.index.columns.roles
+    live = log.index.live
+    roles = log.index.columns.roles
     for position in reversed(range(len(live))):
         if roles[live[position]] == ASSISTANT:
             return next(log.read([live[position]]))

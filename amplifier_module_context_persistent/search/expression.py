@@ -27,7 +27,8 @@ _FLAGS = re.compile(r"\(\?([aimsu]+)\)")
 
 def size_of(expression: str) -> int:
     """Count the single characters and sets of an expression after its counted repeats are written out."""
-    sizes, last = [0], 0
+    sizes = [0]
+    last = 0
     for token in _TOKEN.finditer(expression):
         if token["open"] or token["unknown"] == "(":
             sizes.append(0)

@@ -128,7 +128,8 @@ def speaker_term(word: str) -> str:
 
 def _without(periods: Sequence[Period], text: str) -> str:
     """Return a question without the words that name times."""
-    kept, at = list[str](), 0
+    kept = list[str]()
+    at = 0
     for period in periods:
         kept.append(text[at : period.start])
         at = period.stop

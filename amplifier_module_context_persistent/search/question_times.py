@@ -247,7 +247,8 @@ class _Reader:
             behind = self._after_articles(at + 1)
             month = self._value(behind, Kind.MONTH)
         else:
-            month, behind = self._value(at, Kind.MONTH), at + 1
+            month = self._value(at, Kind.MONTH)
+            behind = at + 1
             day = self._number(behind, 1, 31)
         if day is None or month is None:
             return None

@@ -139,7 +139,8 @@ class SegmentBuilder:
 
     def __init__(self) -> None:
         self._postings: dict[str, list[int]] = {}
-        self._offsets, self._seconds = array("Q"), array("I")
+        self._offsets = array("Q")
+        self._seconds = array("I")
         self._chars = 0
 
     def __len__(self) -> int:
@@ -231,7 +232,8 @@ def postings_in(bucket: bytes, key: int) -> Postings:
     term = position // _KEY_BYTES - 1
     columns = zlib.decompress(memoryview(bucket)[keys_end:])
     counts = _array("H", columns[: 2 * terms])
-    before, count = sum(counts[:term]), counts[term]
+    before = sum(counts[:term])
+    count = counts[term]
     distances_begin = 2 * terms
     postings = (len(columns) - distances_begin) // 3  # two bytes for the distance, one for the weight
     weights_begin = distances_begin + 2 * postings

@@ -145,7 +145,8 @@ class _Term:
 
     def points_at(self, place: int) -> tuple[float, bool]:
         """Return the points that a message gets, and whether the points come from an adjacent message."""
-        own, get = self.own.get(place, 0.0), self.own.get
+        own = self.own.get(place, 0.0)
+        get = self.own.get
         near = max(get(place + distance, 0.0) * share for distance, share in NEAR)
         if near > own:
             return near, True
@@ -384,7 +385,8 @@ def _numbers_of(places: Iterable[int], index: RankedIndex) -> dict[int, list[int
         index: the index.
     """
     numbers: dict[int, list[int]] = {}
-    segment, end = -1, 0.0
+    segment = -1
+    end = 0.0
     for place in sorted(places):
         if place >= end:
             segment = bisect_right(index.places, place) - 1

@@ -296,7 +296,8 @@ def make_hit(message: Message, reference: str, tool: str, text: str, spans: Sequ
     """Describe a message in which a search found the places `spans`."""
     start, end = spans[0]
     end = min(end, start + _MATCH_CHARS)
-    first, last = max(0, start - _AROUND_CHARS), min(len(text), end + _AROUND_CHARS)
+    first = max(0, start - _AROUND_CHARS)
+    last = min(len(text), end + _AROUND_CHARS)
     excerpt = " ".join(text[first:last].split())
     if first > 0:
         excerpt = f"…{excerpt}"

@@ -66,7 +66,8 @@ def tokens_of(text: str, languages: tuple[str, ...]) -> list[Token]:
         text: the question.
         languages: the languages whose words are known.
     """
-    known, words = vocabulary(languages), list[tuple[int, int, str]]()
+    known = vocabulary(languages)
+    words = list[tuple[int, int, str]]()
     dates = list(_dates_in(text))
     tokens: list[Token] = []
     at = 0

@@ -104,7 +104,8 @@ def _term(match: re.Match[str]) -> Pattern | None:
     words = _WORD.findall(normalize("NFC", text))
     if not words:
         return None
-    first_character, last_character = words[0][0], words[-1][-1]
+    first_character = words[0][0]
+    last_character = words[-1][-1]
     before = "" if _is_unparted(first_character) else f"(?<!{_IN_A_WORD})"
     after = "" if is_beginning or _is_unparted(last_character) else f"(?!{_IN_A_WORD})"
     between = r"\W+".join(map(either_form, words))

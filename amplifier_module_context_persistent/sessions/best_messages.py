@@ -284,7 +284,8 @@ class _OpenTranscripts:
     """The open transcripts of the sessions in an answer; each is opened only once."""
 
     def __init__(self, answer: RankedAnswer) -> None:
-        self._answer, self._open = answer, ExitStack()
+        self._answer = answer
+        self._open = ExitStack()
         self._transcripts: dict[str, Transcript] = {}
         self._copy_ids: dict[tuple[str, int], str] = {}
         self.errors: dict[str, LogError] = {}
@@ -382,7 +383,8 @@ def _detached_copy(live: LiveMessage, message: Message) -> LiveMessage:
 
 
 def _best_message(session: SessionFile, placed: LiveMessage, ranked: Ranked) -> BestMessage:
-    text, worth = searched_text(placed.message), worth_of(ranked)
+    text = searched_text(placed.message)
+    worth = worth_of(ranked)
     marks = marks_of(text, worth)
     return BestMessage(session, placed, ranked, text, marks, best_window(marks, worth))
 

@@ -223,7 +223,8 @@ class Bills:
     def __init__(self, log: ReadableLog, prices: PriceList, count: Callable[[Message], int]) -> None:
         from ..catalogue.compute_figures import RecordPass  # most costs are in the catalogue
 
-        self._prices, self._count = prices, count
+        self._prices = prices
+        self._count = count
         self._by_id: dict[str, RequestBill] = {}
         for request in RecordPass(count).run(log).requests:
             if request.answer_id and request.usage is not None:

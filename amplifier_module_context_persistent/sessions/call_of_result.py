@@ -126,7 +126,8 @@ def _made_call(message: Message, number: int, call_id: str) -> MadeCall | None:
         number: the number of the message in the live history, from 1.
         call_id: the id of the call.
     """
-    asks, instant = call_id in asking_calls(message), instant_of_message(message)
+    asks = call_id in asking_calls(message)
+    instant = instant_of_message(message)
     for part in parts_of(message):
         if part.kind == "call" and part.call_id == call_id:
             return MadeCall(number, part.name, subject_of(part.text), instant, asks, part.text)

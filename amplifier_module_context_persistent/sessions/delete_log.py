@@ -98,7 +98,8 @@ def delete_log(
 
 
 def _remove(reader: LogReader, begin: Callable[[], None], others: Sequence[str]) -> list[str]:
-    system, gone = reader.file.files, list[str]()
+    system = reader.file.files
+    gone = list[str]()
     try:
         remove_catalogue(reader.path)
     except (CatalogueError, OSError) as error:

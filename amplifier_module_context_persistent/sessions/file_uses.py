@@ -240,7 +240,8 @@ def _added_up(read: Sequence[_SessionCalls], roots: Mapping[SessionFile, str]) -
     origins = _origins(read)
     uses: dict[tuple[str, str, str], FileUse] = {}
     for session, _, calls in read:
-        project, root = session.project, roots[session]
+        project = session.project
+        root = roots[session]
         for call in calls:
             is_copy = bool(call.copy_id) and origins[call.copy_id] is not session
             if is_copy:

@@ -202,7 +202,8 @@ def _without_excepted(sessions: Iterable[SessionFile], wanted: SessionFilter) ->
     """
     if not wanted.excepted:
         return sessions
-    known, excepted = list(sessions), set[str]()
+    known = list(sessions)
+    excepted = set[str]()
     for name in wanted.excepted:
         try:
             session = find_among(known, name)

@@ -221,7 +221,8 @@ def files_in(directory: str | Path) -> list[SessionFile]:
     Raises:
         OSError: the directory cannot be read.
     """
-    root, logs = Path(directory), []
+    root = Path(directory)
+    logs = []
     for path in sorted(root.iterdir()):
         if path.name == LOG_NAME:
             logs.append((path, root.resolve().name, ""))
@@ -257,7 +258,8 @@ def sessions_in(directory: str | Path) -> list[SessionFile]:
 
 def _newest_first(logs: Iterable[tuple[Path, str, str]]) -> list[SessionFile]:
     """Return sessions for logs, the last written first; a log with further paths by symbolic links is one session."""
-    sessions, statuses = list[SessionFile](), dict[Path, os.stat_result]()
+    sessions = list[SessionFile]()
+    statuses = dict[Path, os.stat_result]()
     for path, session_id, project in logs:
         try:
             status = statuses[path] = path.lstat()

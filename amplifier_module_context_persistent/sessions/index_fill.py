@@ -57,7 +57,8 @@ class IndexFill:
 
     def __init__(self, logs: Iterable[IndexedLog], options: FillOptions, *, in_memory: bool = False) -> None:
         self._left = deque(sorted(logs, key=lambda log: -log.session.modified_s))
-        self._options, self._in_memory = options, in_memory
+        self._options = options
+        self._in_memory = in_memory
         self._sizes = {log.path: log.size_bytes for log in self._left}
         self._done, self._total = 0, sum(self._sizes.values())
         self._others = dict[str, float]()

@@ -94,7 +94,8 @@ class IndexedLog:
     def use_stored(self) -> None:
         """Use the stored index, which covers the whole log."""
         if self.known is not None:
-            self.stored, self.memory_segments = self.known.words, []
+            self.stored = self.known.words
+            self.memory_segments = []
 
     def take_from_memory(self, fills: Fills | None) -> bool:
         """Use the index parts that this process made for earlier questions; return whether they cover the whole log.

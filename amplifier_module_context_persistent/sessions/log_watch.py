@@ -50,7 +50,8 @@ class LogWatch:
     """A watch on one log."""
 
     def __init__(self, place: str, watched: _Watched) -> None:
-        self._place, self._watched = place, watched
+        self._place = place
+        self._watched = watched
         self._stamp: Stamp | None = None
         """The stamp after the last change; None before the first check, whose result is treated as a change."""
 
@@ -110,7 +111,8 @@ class _Watched:
     async def stop_if_idle(self) -> None:
         """Stop the task if nobody waits for a change any more."""
         if self._task is not None and not self._waiting:
-            task, self._task = self._task, None
+            task = self._task
+            self._task = None
             task.cancel()
             await asyncio.wait([task])
 

@@ -87,7 +87,8 @@ class SessionFollower:
                 f"after: the session has no message with the id {message_id!r}; perhaps it was purged; "
                 "give after='' to begin with the whole history"
             )
-        self._seen, self._offset = ordinal + 1, self._index.columns.offsets[ordinal]
+        self._seen = ordinal + 1
+        self._offset = self._index.columns.offsets[ordinal]
         self._is_late = True
 
     def read_new(self) -> Iterator[LiveMessage | SessionChange]:
@@ -110,7 +111,8 @@ class SessionFollower:
 
         After a reset, new messages may be anywhere, so all live messages are returned; else only the last ones.
         """
-        live, start = index.live, 0
+        live = index.live
+        start = 0
         if index.generation == self._generation:
             start = len(live)
             while start and live[start - 1] >= self._seen:
@@ -134,7 +136,8 @@ class SessionFollower:
         return self._merged(positions, [(0, change)])
 
     def _mark(self, index: Index) -> None:
-        self._index, self._generation = index, index.generation
+        self._index = index
+        self._generation = index.generation
         self._purges = index.control_counts["purge"]
         self._seen = max(self._seen, _seen_in(index))
 
@@ -169,7 +172,8 @@ class SessionFollower:
         self, positions: list[int], changes: list[tuple[int, SessionChange]]
     ) -> Iterator[LiveMessage | SessionChange]:
         """Yield messages and changes in the order of the log."""
-        offsets, live = self._index.columns.offsets, self._index.live
+        offsets = self._index.columns.offsets
+        live = self._index.live
         places = [offsets[live[position]] for position in positions]
         for place, message in zip(places, self._transcript.placed(among=positions), strict=True):
             while changes and changes[0][0] <= place:

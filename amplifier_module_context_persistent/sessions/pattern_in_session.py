@@ -303,7 +303,8 @@ def matching_lines(text: str, spans: Iterable[tuple[int, int]], *, context: int 
     starts = list(accumulate((len(line) + 1 for line in lines), initial=0))
     spans_by_line: dict[int, list[tuple[int, int]]] = {}
     for start, end in spans:
-        first, last = bisect_right(starts, start) - 1, bisect_right(starts, end - 1) - 1
+        first = bisect_right(starts, start) - 1
+        last = bisect_right(starts, end - 1) - 1
         for at in range(first, last + 1):
             inside = spans_by_line.setdefault(at, [])
             if len(inside) < MOST_SPANS:

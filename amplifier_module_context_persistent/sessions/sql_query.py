@@ -244,7 +244,8 @@ def _unique(names: Sequence[str]) -> list[str]:
     """Return the names of columns, with a number added to each repeated name."""
     made: list[str] = []
     for name in names:
-        number, unique_name = 1, name
+        number = 1
+        unique_name = name
         while unique_name in made:
             number += 1
             unique_name = f"{name}:{number}"

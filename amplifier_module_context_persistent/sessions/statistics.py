@@ -361,7 +361,8 @@ def _line(row: tuple[Any, ...], bills: Mapping[int, Bill]) -> TurnLine:
     line.open_calls = int(left_open)
     bill = bills.get(turn)
     if bill is not None:
-        line.cost, line.is_cost_estimated = bill.cost, bill.is_estimated
+        line.cost = bill.cost
+        line.is_cost_estimated = bill.is_estimated
     if took_us is not None:
         line.duration_s = took_us / 10**6
     return line

@@ -172,7 +172,8 @@ class Transcript:
         Raises:
             LogUnreadableError: the log's bytes changed while they were read.
         """
-        reader, live = self.reader, self.reader.index.live
+        reader = self.reader
+        live = self.reader.index.live
         calls = CallLookup(reader)
         wanted_tools = frozenset(tool.casefold() for tool in tools)
         positions = range(len(live))[start:stop] if among is None else among

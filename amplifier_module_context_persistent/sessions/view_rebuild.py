@@ -145,7 +145,8 @@ class ReceiptLog:
 
     def missing_parts(self, noted: PlacedReceipt) -> list[str]:
         """Return the reasons why a view cannot be rebuilt in full; an empty list if the view can be rebuilt."""
-        receipt, reasons = noted.receipt, []
+        receipt = noted.receipt
+        reasons = []
         if receipt.extras:
             reasons.append(f"{receipt.extras:,} of its messages stood in no log")
         if receipt.plan and receipt.plan not in self.plans:
@@ -306,7 +307,8 @@ class PastLog:
     """A log at an earlier time: the bytes of a reader with the index of that time. Such a log accepts no appends."""
 
     def __init__(self, reader: ReadableLog, index: Index) -> None:
-        self._reader, self.index = reader, index
+        self._reader = reader
+        self.index = index
 
     @property
     def waits_for_storage(self) -> bool:
@@ -353,7 +355,8 @@ class Rebuilder:
     """
 
     def __init__(self, reader: ReadableLog, book: ReceiptLog) -> None:
-        self._reader, self._book = reader, book
+        self._reader = reader
+        self._book = book
         self._key: object = None
         """The history, the plan and the options of the previous view if that view was proved; else None."""
         self._window: Window | None = None
@@ -408,7 +411,8 @@ class Rebuilder:
             index = _as_of(columns_then, live, receipt.upto, plan)
             if index is None:
                 continue
-            self._index, self._window = index, _window_of(config, receipt)
+            self._index = index
+            self._window = _window_of(config, receipt)
             made = self._make(noted, reasons)
             if made.proved:
                 return made, live is noted.live
@@ -437,11 +441,13 @@ class Rebuilder:
 
         Return False if the current index is not an earlier state of the log at that request.
         """
-        index, upto = self._index, noted.receipt.upto
+        index = self._index
+        upto = noted.receipt.upto
         if len(index) > noted.records:
             return False
         for name in _PAST_COLUMNS:
-            column, whole_column = getattr(index.columns, name), getattr(self._book.index.columns, name)
+            column = getattr(index.columns, name)
+            whole_column = getattr(self._book.index.columns, name)
             column.extend(whole_column[len(column) : noted.records])
         if not upto:
             return not index.live

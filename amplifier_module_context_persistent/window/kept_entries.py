@@ -200,7 +200,8 @@ class KeptEntries:
         self.state = replace(other.state, entries=list(other.state.entries))
         self._taken = other._taken
         self._far_budget = other._far_budget
-        self._logged, self._dropped = other._logged, set(other._dropped)
+        self._logged = other._logged
+        self._dropped = set(other._dropped)
 
     def follow_plan(self, log: Log, made: Compaction, state: PlanState, *, has_factory: bool) -> None:
         """Follow a new plan: keep its entries, and system messages that the host's system prompt replaces in views."""

@@ -42,7 +42,8 @@ class ViewArranger:
         """The last view, with all reasoning that its reader accepts."""
         self.bound = BoundViews()
         """The reasoning that the last view shows."""
-        self._late, self._totals = LateResults(), ViewTotals()
+        self._late = LateResults()
+        self._totals = ViewTotals()
 
     def totals(self, arrangement: Arrangement) -> Totals:
         """Return the totals of a view. Its items are kept and must not change."""

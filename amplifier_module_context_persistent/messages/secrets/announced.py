@@ -43,7 +43,8 @@ _BEGINNINGS = Beginnings(
 
 def find_announced(searched: SearchedText) -> list[Secret]:
     """Find the secrets that programs print after the fixed words in `_ANNOUNCED`."""
-    text, found = searched.text, list[Secret]()
+    text = searched.text
+    found = list[Secret]()
     if not searched.has_digit:
         return found
     for said in _BEGINNINGS.matches(_ANNOUNCED, searched, is_folded=True):

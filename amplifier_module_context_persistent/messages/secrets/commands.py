@@ -265,7 +265,8 @@ def _by_flags(searched: SearchedText) -> Iterator[Secret]:
     """Yield the secrets behind the flags of commands, and the secrets that are attached to a flag."""
     text = searched.text
     for name in _COMMANDS.possible_in(searched):
-        flags, at = _FLAGS_OF[name], text.find(name)
+        flags = _FLAGS_OF[name]
+        at = text.find(name)
         while at >= 0:
             end = at + len(name)
             if _ENDS_NAME.match(text, end) and not (at and text[at - 1] in _NAME_CHARS):

@@ -126,7 +126,8 @@ def search_forms(text: str) -> list[Secret]:
 
     These are secrets of a known form (also in pieces, in base64 and in hex dumps), and keys with a checksum.
     """
-    searched, found = SearchedText(text), list[Secret]()
+    searched = SearchedText(text)
+    found = list[Secret]()
     for look in _certain(odd_words(text), search_forms):
         if new := look(searched):
             searched = _without(searched, new, found)
@@ -151,7 +152,8 @@ def _certain(words: list[tuple[int, int]], search: Callable[[str], list[Secret]]
 
 
 def _by_place(searched: SearchedText) -> list[Secret]:
-    text, found = searched.text, list[Secret]()
+    text = searched.text
+    found = list[Secret]()
     for place in places_possible_in(searched):
         new = []
         for match in place.expression.finditer(text):

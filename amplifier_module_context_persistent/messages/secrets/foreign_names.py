@@ -151,7 +151,8 @@ def is_label(value: str, name: str) -> bool:
 
 def foreign_names_in(searched: SearchedText) -> list[tuple[int, int]]:
     """Return the start and end of each name in another language in a text, in order."""
-    folded, found = searched.folded, list[tuple[int, int]]()
+    folded = searched.folded
+    found = list[tuple[int, int]]()
     for word in _BEGINNINGS.possible_in(searched):
         at = folded.find(word)
         while at >= 0:

@@ -53,7 +53,8 @@ def find_in_hex_dumps(searched: SearchedText, search: Callable[[str], list[Secre
 
     `find_secrets` finds the secrets in the bytes of the dumps.
     """
-    text, found = searched.text, list[Secret]()
+    text = searched.text
+    found = list[Secret]()
     if _HINT not in text:
         return found
     for dump in _dumps(text):
@@ -103,7 +104,8 @@ def _is_print_of(shown: str, content: bytes) -> bool:
 
 def _pieces(line: _Line, secret: Secret) -> Iterator[Secret]:
     """Yield the pieces of a secret that are in a line; the secret is in the bytes of the dump."""
-    start, end = max(secret.start - line.first, 0), min(secret.end - line.first, len(line.content))
+    start = max(secret.start - line.first, 0)
+    end = min(secret.end - line.first, len(line.content))
     if start >= end:
         return
     kind = f"{secret.kind} in a hex dump"

@@ -90,7 +90,8 @@ _USES = Beginnings(("use ", "try ", "with ", "take ", "nimm ", "mit ", "utilise"
 
 def find_logins(searched: SearchedText) -> list[Secret]:
     """Find the passwords in sentences that say how to log in."""
-    text, found = searched.text, list[Secret]()
+    text = searched.text
+    found = list[Secret]()
     if not searched.has_digit:
         return found
     if '" "' in text:

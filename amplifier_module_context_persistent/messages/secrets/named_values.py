@@ -197,7 +197,8 @@ def find_named(searched: SearchedText) -> list[Secret]:
 
 def find_near_names(searched: SearchedText) -> list[Secret]:
     """Find evident secrets on the line of a name, which no other search found; `find_named` comes first."""
-    text, found = searched.text, list[Secret]()
+    text = searched.text
+    found = list[Secret]()
     if not searched.has_digit:
         return found
     for first, end in searched.names:

@@ -96,7 +96,8 @@ def is_card_field(key: str, item: str) -> bool:
 
 def find_card_numbers(searched: SearchedText) -> list[Secret]:
     """Find numbers of cards, their check values, and PINs."""
-    text, found = searched.text, list[Secret]()
+    text = searched.text
+    found = list[Secret]()
     if not searched.has_digit:
         return found
     names = _NAMES.matches(_CARD_NAME, searched, is_folded=True) + _NAMES.matches(_CHECK_NAME, searched, is_folded=True)

@@ -389,7 +389,8 @@ PLACES = (
 
 def places_possible_in(searched: SearchedText) -> list[Place]:
     """Return the places of the table whose parts or words are in a text, in order; faster than the expressions."""
-    text, numbers = searched.text, set[int]()
+    text = searched.text
+    numbers = set[int]()
     for sign, parts in _PARTS.items():
         if sign in text:
             numbers.update([number for part, number in parts if part in text])

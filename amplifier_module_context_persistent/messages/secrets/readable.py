@@ -240,7 +240,8 @@ def _reads_as(match: re.Match[str], *, joined: bool) -> str | None:
         case "letter":
             return _LETTERS.get(inner, inner)
         case "pair":
-            high, low = int(inner[:4], 16), int(inner[-4:], 16)
+            high = int(inner[:4], 16)
+            low = int(inner[-4:], 16)
             return chr(0x10000 + (high - 0xD800) * 0x400 + low - 0xDC00)
         case "unicode" | "braced" | "long" | "hex" | "percent" | "quoted":
             return _character(int(inner, 16))

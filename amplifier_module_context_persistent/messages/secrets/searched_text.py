@@ -111,7 +111,8 @@ class Beginnings:
         beginnings = self.possible_in(searched)
         if not beginnings:
             return []
-        text, found = searched.folded if is_folded else searched.text, list[re.Match[str]]()
+        text = searched.folded if is_folded else searched.text
+        found = list[re.Match[str]]()
         for beginning in beginnings:
             found += begun_by(expression, text, beginning)
         return sorted(found, key=lambda match: match.start())

@@ -108,7 +108,8 @@ _OPENED = re.compile(r"\.Open[ ][^,\n]{1,200},[ ]?\"[^\"\n]{1,80}\",[ ]?\"(?P<se
 
 def find_in_calls(searched: SearchedText) -> list[Secret]:
     """Find the passwords among the arguments of calls."""
-    text, found = searched.text, list[Secret]()
+    text = searched.text
+    found = list[Secret]()
     if ".Open " in text:
         found += _passwords_of(_OPENED.finditer(text), text)
     if "provider " in text:

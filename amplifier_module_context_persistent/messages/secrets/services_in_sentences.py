@@ -44,7 +44,8 @@ def find_by_service(searched: SearchedText, words: Iterable[tuple[int, int]]) ->
         searched: any text.
         words: the places of its long words.
     """
-    text, found = searched.text, list[Secret]()
+    text = searched.text
+    found = list[Secret]()
     for start, end in words:
         value = _VALUE.fullmatch(text, start, end) if end - start <= _MOST_CHARS else None
         if value is None or not _is_key(value["secret"]):

@@ -40,7 +40,8 @@ def words_behind(text: str, end: int) -> Iterator[Word]:
     listed = text[end : end + 1] in ("'", '"', "\\")
     expression = _LISTED if listed else _SHELL
     if _ITEM.match(text, end):
-        listed, expression = True, _ITEM
+        listed = True
+        expression = _ITEM
     for _ in range(_MOST_WORDS):
         word = expression.match(text, end)
         if word is None:

@@ -49,7 +49,8 @@ _LEAST_RANDOM = 10
 
 def find_shown(searched: SearchedText) -> list[Secret]:
     """Find the values that are shown after a prompt with a command that shows a secret."""
-    text, found = searched.text, list[Secret]()
+    text = searched.text
+    found = list[Secret]()
     if "\n" not in text:
         return found
     for shown in _SHOWN.finditer(text):

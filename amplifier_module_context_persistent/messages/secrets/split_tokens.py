@@ -111,7 +111,8 @@ def _in_pieces(secret: Secret, pieces: list[Span]) -> Iterator[Secret]:
     """Yield the parts of a secret that was found in the joined pieces, each with its place in the whole text."""
     at = 0
     for start, end in pieces:
-        first, last = max(secret.start, at), min(secret.end, at + end - start)
+        first = max(secret.start, at)
+        last = min(secret.end, at + end - start)
         if first < last:
             yield Secret(start + first - at, start + last - at, secret.kind)
         at += end - start

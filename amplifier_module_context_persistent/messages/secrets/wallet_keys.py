@@ -76,7 +76,8 @@ def _checked(run: str) -> bytes:
         number = number * len(_BASE58) + _DIGITS[letter]
     whole = number.to_bytes((number.bit_length() + 7) // 8, "big")
     zeros = len(run) - len(run.lstrip(_BASE58[0]))
-    payload, checksum = bytes(zeros) + whole[:-_CHECKSUM_BYTES], whole[-_CHECKSUM_BYTES:]
+    payload = bytes(zeros) + whole[:-_CHECKSUM_BYTES]
+    checksum = whole[-_CHECKSUM_BYTES:]
     return payload if sha256(sha256(payload).digest()).digest()[:_CHECKSUM_BYTES] == checksum else b""
 
 

@@ -110,7 +110,8 @@ def _heading(number: int, seen: Overview, title: str, short: str, width: int) ->
     A short id replaces the whole one, then project and date are left out, and the title is cut. The id is never cut,
     because it is needed to show the session.
     """
-    date, project = seen.date, seen.session.project
+    date = seen.date
+    project = seen.session.project
 
     def line(*parts: str) -> str:
         return f"{number}. {escaped(one_line('  '.join(part for part in parts if part)))}"

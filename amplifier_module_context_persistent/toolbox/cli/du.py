@@ -98,7 +98,8 @@ def du(
 
 
 def _count(sessions: Sequence[SessionFile]) -> _Counted:
-    found, projects = _Counted(), set[str]()
+    found = _Counted()
+    projects = set[str]()
     paths = [str(session.path) for session in sessions if isinstance(session.path, Path)]
     with progress(*paths, title="counting", passes=2) if paths else nullcontext(FileSystem()) as files:
         for session in sessions:

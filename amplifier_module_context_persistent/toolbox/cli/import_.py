@@ -124,7 +124,8 @@ def import_(
         if options != _AS_IT_IS or wanted != ALL_SESSIONS or session_id is not None or output is not None:
             raise click.UsageError("--watch imports what is new, and takes no other option but --json and --storage")
         _watch(watched_agent, as_json=as_json)
-    places, dry_run = list(sources) or [str(standard_place(agent or ""))], options["dry_run"]
+    places = list(sources) or [str(standard_place(agent or ""))]
+    dry_run = options["dry_run"]
     path = places[0]
     if agent is not None or len(places) > 1 or os.path.isdir(path):
         if session_id is not None or output is not None:

@@ -103,7 +103,8 @@ def choose(listed: LiveList[T]) -> T | None:
     Raises:
         KeyboardInterrupt: Ctrl-C.
     """
-    descriptor, drawn = sys.stdin.fileno(), 0
+    descriptor = sys.stdin.fileno()
+    drawn = 0
     with _keys_one_by_one(descriptor):
         try:
             for keys in _presses(descriptor):

@@ -63,7 +63,8 @@ class MatchPrinter:
         self._look = chosen.look
         self.only_names = names
         self.shows_messages = not names and not count
-        self._count, self._as_json = count, as_json
+        self._count = count
+        self._as_json = as_json
         self._several = len(chosen.files) > 1
         self._console: Console = console()
         ids = (session_name(str(session.path)) for session in chosen.files)

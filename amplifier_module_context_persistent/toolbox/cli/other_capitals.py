@@ -29,7 +29,8 @@ def other_capitals(expression: str, sessions: Sequence[SessionFile]) -> tuple[in
     are read; logs that a catalogue rules out are not read.
     """
     try:
-        exact, any_case = regex_pattern(expression), regex_pattern(expression, ignore_case=True)
+        exact = regex_pattern(expression)
+        any_case = regex_pattern(expression, ignore_case=True)
     except ContextPersistentError:  # too long for a search
         return 0, ""
     if exact.ignores_case or expression.lower() == expression.upper():

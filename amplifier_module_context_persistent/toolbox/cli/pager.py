@@ -37,7 +37,8 @@ def paged() -> Iterator[bool]:
         return
     if pager.stdin is None:
         raise AssertionError("a pipe was asked for")
-    terminal, sys.stdout = sys.stdout, _Terminal(pager.stdin, encoding=sys.stdout.encoding, errors="backslashreplace")
+    terminal = sys.stdout
+    sys.stdout = _Terminal(pager.stdin, encoding=sys.stdout.encoding, errors="backslashreplace")
     try:
         yield True
         sys.stdout.flush()

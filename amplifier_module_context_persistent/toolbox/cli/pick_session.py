@@ -81,8 +81,10 @@ class SessionChoices:
     """
 
     def __init__(self, sessions: Sequence[SessionFile]) -> None:
-        self._left, self._count = iter(sessions), len(sessions)
-        self._glances, self._prices = Glances(), PriceList()
+        self._left = iter(sessions)
+        self._count = len(sessions)
+        self._glances = Glances()
+        self._prices = PriceList()
         self._seen: list[tuple[str, Overview]] = []
         """The searchable text and the list entry of each session read so far, the newest message first."""
 

@@ -145,7 +145,8 @@ def purge(
     report = PurgeReport(dry_run=dry_run, as_json=as_json)
     if is_named:
         path = path_of(session) if session is not None else last_path()
-        planned, sessions = [_plan(path, what)], [session_file(path)]
+        planned = [_plan(path, what)]
+        sessions = [session_file(path)]
     else:
         planned, sessions = _plan_chosen(wanted, what, report, everywhere=everywhere)
     _tell_other_capitals(given, sessions, report)

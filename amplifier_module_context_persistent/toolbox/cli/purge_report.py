@@ -24,7 +24,8 @@ class PurgeReport:
     """
 
     def __init__(self, *, dry_run: bool, as_json: bool) -> None:
-        self.dry_run, self._as_json = dry_run, as_json
+        self.dry_run = dry_run
+        self._as_json = as_json
         self._errors: list[dict[str, str]] = []
         self.other_capitals = 0
 

@@ -25,7 +25,8 @@ def read_replica() -> None:
         return
     from ...log.postgres.replica import reading_from_replica
 
-    context, reading = click.get_current_context(), ExitStack()
+    context = click.get_current_context()
+    reading = ExitStack()
     try:
         said = str(reading.enter_context(reading_from_replica(place)))
         context.meta[_REPLICA] = reading

@@ -352,7 +352,8 @@ def _left_out(seen: Seen) -> str:
 def _bucketed(marks: Marks, cells: int) -> list[str]:
     counts = [Counter[str]() for _ in range(cells)]
     for run in marks.runs():
-        first, last = run.start * cells // marks.total, (run.stop - 1) * cells // marks.total
+        first = run.start * cells // marks.total
+        last = (run.stop - 1) * cells // marks.total
         for cell in range(first, last + 1):
             start = -(-cell * marks.total // cells)
             stop = -(-(cell + 1) * marks.total // cells)

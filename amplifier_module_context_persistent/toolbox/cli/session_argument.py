@@ -226,7 +226,8 @@ class SessionFirst(click.Command):
         """Parse a command line; with `--last`, click would take the first argument for SESSION."""
         if "--last" not in arguments:
             return super().parse_args(context, arguments)
-        params, context.params["session"] = self.params, None
+        params = self.params
+        context.params["session"] = None
         self.params = [param for param in params if param.name != "session"]
         try:
             return super().parse_args(context, arguments)

@@ -154,7 +154,8 @@ class SessionRows:
 
     def _row(self, cells: list[str], state: Text, model: str, session_id: str, *, style: str = "") -> None:
         """Print a row; in a terminal an id that does not fit is printed on its own line, and is never cut."""
-        output, row = self._output, Text(style=style)
+        output = self._output
+        row = Text(style=style)
         for cell, width in zip(cells, self._columns.values(), strict=True):
             row.append(f"{cell:>{width}} ")
         row.append(" ").append_text(state)
@@ -207,7 +208,8 @@ def time_taken(seconds: float) -> str:
 
 def _largest_units(seconds: int) -> tuple[str, str]:
     """Return a duration in its largest unit, and the rest in the next unit, or "" if it is 0: `5m` and `10s`."""
-    number, rest = seconds, ""
+    number = seconds
+    rest = ""
     for number_of_next, unit in _AGES:
         if number < number_of_next:
             return f"{number}{unit}", rest

@@ -206,7 +206,8 @@ def _print_messages(
     clear: Callable[[], None],
 ) -> bool:
     """Print messages, and the compactions of an imported session's source; return whether there were any messages."""
-    has_any, turn_count = False, transcript.turn_count(starts or None)
+    has_any = False
+    turn_count = transcript.turn_count(starts or None)
     for placed in messages:
         has_any = True
         note = _note_of(transcript, placed)

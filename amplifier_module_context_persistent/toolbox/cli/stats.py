@@ -152,7 +152,8 @@ def _show_one(path: str, counter: TokenCounter, prices: PriceList, most_turns: i
                 _show_size(console(), reader, figures, counter.name)
             statistics = statistics_of(reader, figures, tokenizer=counter.name, with_turns=as_json)
             cost, bills = cost_of(figures, prices), bills_by_turn(figures, prices)
-            course, largest = course_of(figures), largest_turns(figures, bills, most_turns)
+            course = course_of(figures)
+            largest = largest_turns(figures, bills, most_turns)
             lines = with_first_lines(transcript, figures, bills) if as_json else []
     if as_json:
         by_turn = [
@@ -340,6 +341,7 @@ def _show_usage(output: Console, usage: UsageReports) -> None:
             f"{percent(usage.cached_tokens, usage.actual_tokens)} of the input came from the cache"
         )
         for name, learned in usage.models.items():
-            shown, ratio = one_line(name), learned["ratio"]
+            shown = one_line(name)
+            ratio = learned["ratio"]
             more = round(learned["overhead_tokens"])
             output.print(f"  {shown}: {ratio:.2f} provider tokens for each token counted here, plus {more:,}")

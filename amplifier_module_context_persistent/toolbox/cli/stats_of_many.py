@@ -203,7 +203,8 @@ def _times(one: Total) -> tuple[str, str]:
 
 def _bill_cells(bill: Bill) -> tuple[str, str, str, str]:
     """Return the input tokens, the share from a prompt cache, the output tokens and the cost."""
-    input_tokens, cached_share = _UNKNOWN, ""
+    input_tokens = _UNKNOWN
+    cached_share = ""
     if bill.has_input:
         input_tokens = scaled(bill.input_tokens, _UNITS)
         cached_share = percent(bill.cached_tokens, bill.input_tokens)

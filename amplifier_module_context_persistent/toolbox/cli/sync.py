@@ -91,7 +91,8 @@ def sync(
     check_can_ask(as_json=as_json, yes=yes, dry_run=dry_run)
     scope = _Scope(wanted, everywhere=everywhere, keep_both=keep == "both")
     with unusable():
-        here, there = home_side(), other_side(place)
+        here = home_side()
+        there = other_side(place)
         if there.storage is not None:
             from ...log.postgres.server_connections import using  # its driver is an extra
 

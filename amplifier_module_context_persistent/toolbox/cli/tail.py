@@ -51,7 +51,8 @@ class PrintedMessages:
     """Prints each message of a growing log once."""
 
     def __init__(self, transcript: Transcript, printer: MessagePrinter) -> None:
-        self._transcript, self._printer = transcript, printer
+        self._transcript = transcript
+        self._printer = printer
         self._follower = SessionFollower(transcript)
 
     def print_last(self, count: int) -> None:

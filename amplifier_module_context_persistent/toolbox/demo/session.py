@@ -150,7 +150,8 @@ class ScriptedLoader(ModuleLoader):  # type: ignore[misc]  # amplifier-core has 
 
     def __init__(self, coordinator: Any, tell: Tell, *, endless: bool) -> None:
         super().__init__(coordinator=coordinator)
-        self._tell, self._endless = tell, endless
+        self._tell = tell
+        self._endless = endless
 
     async def load(self, module_id: str, *args: Any, **options: Any) -> Callable[[Any], Awaitable[Any]]:
         """Give the mount function of a module."""

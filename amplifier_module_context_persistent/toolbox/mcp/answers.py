@@ -365,7 +365,8 @@ def _outline(transcript: Transcript, answer: Answer) -> Answer:
 
 def _files_of(session: SessionFile, path: str) -> list[Answer]:
     """Return the files that the calls of a session name, the last touched first; with a path, only that file."""
-    kinds, files = ToolKinds(), dict[str, Answer]()
+    kinds = ToolKinds()
+    files = dict[str, Answer]()
     with Transcript(session.path) as transcript:
         for placed in transcript.placed(role="assistant"):
             for use in kinds.uses_of(placed.message):

@@ -29,7 +29,8 @@ def best_excerpt(text: str, worth: Mapping[str, float], *, chars: int = MOST_CHA
     marks = marks_of(text, worth)
     if marks:
         window = best_window(marks, worth, chars=min(chars, WINDOW_CHARS))
-        first, end = marks[window.start].start, marks[window.stop - 1].end
+        first = marks[window.start].start
+        end = marks[window.stop - 1].end
     else:
         first = end = len(text) - len(text.lstrip())
     line_start = text.rfind("\n", 0, first) + 1

@@ -35,7 +35,8 @@ class IndexAhead:
         If the thread runs already, its work continues with these sessions.
         """
         self._stop.set()
-        before, stop = self._thread, threading.Event()
+        before = self._thread
+        stop = threading.Event()
         self._thread = threading.Thread(
             target=self._run, args=(before, stop, sessions, others), name="index ahead", daemon=True
         )

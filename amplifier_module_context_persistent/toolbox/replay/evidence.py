@@ -263,7 +263,8 @@ def _shared(part: str, source: str) -> int:
 
 def shared_beginning(a: str, b: str) -> int:
     """Return the number of characters that two texts have in common at their beginning."""
-    low, high = 0, min(len(a), len(b))
+    low = 0
+    high = min(len(a), len(b))
     while low < high:
         middle = (low + high + 1) // 2
         if a[low:middle] == b[low:middle]:

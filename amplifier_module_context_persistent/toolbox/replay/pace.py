@@ -51,7 +51,8 @@ class Pace:
     """
 
     def __init__(self, speed: float = 1.0, max_pause_s: float | None = None) -> None:
-        self._speed, self._max_pause_s = speed, max_pause_s
+        self._speed = speed
+        self._max_pause_s = max_pause_s
         self._before: datetime | None = None
 
     def pause_s(self, step: Step) -> float:

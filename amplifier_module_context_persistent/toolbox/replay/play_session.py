@@ -77,14 +77,16 @@ class Player:
     """
 
     def __init__(self, session: PlayedSession, counter: TokenCounter, *, progress: Progress = lambda _: None) -> None:
-        self.session, self._counter = session, counter
+        self.session = session
+        self._counter = counter
         self.positions: dict[str, int] = {}
         """The position of the first message with an id, by id."""
         for position, message in enumerate(session.messages):
             self.positions.setdefault(message["metadata"]["message_id"], position)
         self.on_view: OnView = lambda *_: None
         """Called with each view that is measured."""
-        self._is_stopped, self._progress = False, progress
+        self._is_stopped = False
+        self._progress = progress
         self._begin()
 
     def stop(self) -> None:
@@ -297,7 +299,8 @@ class WholeView:
         """Compute the sums of a history; return None if a view of fewer messages is not the view's beginning."""
         whole = cls()
         arranger = Arranger(lambda one: count_message(one, counter), Presentation())
-        entries, known = list[Entry](), dict[int, Message]()
+        entries = list[Entry]()
+        known = dict[int, Message]()
         for position, message in enumerate(messages):
             entries.append(classify(position, message, arranger.count))
             known[position] = message
@@ -313,7 +316,8 @@ class WholeView:
             if not whole._take(arranger.arrange(entries), known, look_at):
                 return None
             arranger = replace(arranger, entries=[], items=[], tokens=0)
-            entries, known = [], {}
+            entries = []
+            known = {}
         whole.before.extend([len(whole.tokens) - 1] * (len(messages) - len(whole.before)))
         return whole
 

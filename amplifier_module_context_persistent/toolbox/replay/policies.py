@@ -59,7 +59,8 @@ class CachedCounter:
     """A counter that remembers the counts of recent texts, by their hashes if the texts are not short."""
 
     def __init__(self, counter: TokenCounter) -> None:
-        self.name, self._counter = counter.name, counter
+        self.name = counter.name
+        self._counter = counter
         self._known: dict[str | bytes, int] = {}
 
     def count_text(self, text: str) -> int:
@@ -189,7 +190,8 @@ class WholeHistory:
     """The policy `none`, which never compacts; also the base class of the other baselines."""
 
     def __init__(self, budget_tokens: int, counter: TokenCounter, options: Mapping[str, Any]) -> None:
-        self.budget_tokens, self.config = budget_tokens, Config.load(options)
+        self.budget_tokens = budget_tokens
+        self.config = Config.load(options)
         self._counter = counter
         self._messages: dict[int, Message] = {}
         self._stored: Sequence[Message] | None = None

@@ -34,7 +34,8 @@ class Excerpts:
 
     def take(self) -> list[SummaryExchange]:
         """Return the requests since the last call, with their answers."""
-        taken, self._asked = self._asked, []
+        taken = self._asked
+        self._asked = []
         return taken
 
     def _answer(self, request: Any) -> str:

@@ -143,13 +143,15 @@ class Marker:
     def __init__(
         self, position_of: Callable[[str], int | None], messages_at: Callable[[Sequence[int]], Iterable[Message]]
     ) -> None:
-        self._place_of, self.messages_at = position_of, messages_at
+        self._place_of = position_of
+        self.messages_at = messages_at
         self._known: dict[int, tuple[Message, str]] = {}
 
     def mark(self, view: Sequence[Message], total: int) -> Marks:
         """Return the marks of the first `total` messages for a view."""
         positions = [self._position_of(message, total) for message in view]
-        marked_before, self._known = self._known, {}
+        marked_before = self._known
+        self._known = {}
         new: list[tuple[int, Message]] = []
         for position, message in zip(positions, view, strict=True):
             if position is None:
@@ -241,7 +243,8 @@ class PastPositions:
     """
 
     def __init__(self, live: Sequence[int], index: Index) -> None:
-        self._live, self._index = live, index
+        self._live = live
+        self._index = index
         self._known: dict[str, int | None] = {}
         self._by_ordinal: dict[int, int] | None = None
 

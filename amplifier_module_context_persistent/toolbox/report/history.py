@@ -190,7 +190,8 @@ class _HistoryReader:
         for turn in history.turns:
             times = [time for time in history.times[turn.start : turn.stop] if time]
             if times:
-                turn.time, turn.ms = times[0], max(times) - times[0]
+                turn.time = times[0]
+                turn.ms = max(times) - times[0]
             turn.tokens = sum(history.tokens[turn.start : turn.stop])
         number = 0
         for call in history.calls:

@@ -90,7 +90,8 @@ class MadePages:
             OSError: the page cannot be read.
         """
         page = self._pages[name]
-        page.contents, page.is_being_made = [content_of(self.directory / name)], False
+        page.contents = [content_of(self.directory / name)]
+        page.is_being_made = False
 
     def remove_gone(self, is_gone: Callable[[str, str], bool]) -> tuple[list[str], list[str]]:
         """Remove the pages whose sessions are gone, and what killed runs left of pages.
