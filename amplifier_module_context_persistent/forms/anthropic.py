@@ -238,7 +238,9 @@ def _result_content(content: Any, where: str) -> Any:
 
 def _read_inner(block: Mapping[str, Any]) -> Message:
     """Return a block of a result; blocks of MCP tools are read too, so that other providers get their words."""
-    return mcp.read_block(block) if text(block.get("type")) in mcp.KINDS else dict(block)
+    if text(block.get("type")) in mcp.KINDS:
+        return mcp.read_block(block)
+    return dict(block)
 
 
 # -- writing -----------------------------------------------------------------------------------------------------------

@@ -93,7 +93,9 @@ def _programs(messages: Iterable[Message]) -> dict[str, str]:
 
 def _caller_of(block: Message) -> str:
     """Return the id of the program that made a call of a client's tool; "" for any other block."""
-    return text(mapping(block.get("caller")).get("tool_id")) if block.get("type") == "tool_use" else ""
+    if block.get("type") != "tool_use":
+        return ""
+    return text(mapping(block.get("caller")).get("tool_id"))
 
 
 def _without_lost_caller(block: Message, known: Collection[str]) -> Message:

@@ -116,7 +116,8 @@ def _is_own_text(message: Mapping[str, Any]) -> bool:
 def _with_list(message: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return a message with its content as a list if the content is a single block."""
     content = message.get("content")
-    return {**message, "content": [content]} if isinstance(content, Mapping) and "type" in content else message
+    is_single_block = isinstance(content, Mapping) and "type" in content
+    return {**message, "content": [content]} if is_single_block else message
 
 
 def _runs(messages: Iterable[Mapping[str, Any]], form: str | None, before: str, *, guesses: bool) -> Iterable[_Run]:

@@ -283,7 +283,8 @@ def write(messages: Iterable[Message], *, exact: bool = False) -> list[Message]:
         role = "assistant" if message["role"] == "assistant" else "user"
         if not blocks and not exact:
             continue
-        joins = bool(written) and written[-1]["role"] == role and (not exact or part_number(message) > 0)
+        may_join = not exact or part_number(message) > 0
+        joins = may_join and bool(written) and written[-1]["role"] == role
         if joins:
             written[-1]["content"] += blocks
         else:

@@ -122,4 +122,6 @@ _CALL = " call"
 
 def is_next_part(before: Message, message: Message) -> bool:
     """Return whether a message and the message before it are parts of the same foreign message."""
-    return part_number(message) > 0 and (part_number(before) >= 0 or before["role"] == "tool")
+    if part_number(message) <= 0:
+        return False
+    return before["role"] == "tool" or part_number(before) >= 0

@@ -58,7 +58,9 @@ def mapping(value: Any) -> Mapping[str, Any]:
     """Return a value if it is an object, else an empty mapping."""
     if type(value) is dict:
         return value
-    return value if value is not None and isinstance(value, Mapping) else {}
+    if value is None:  # much faster than the next test
+        return {}
+    return value if isinstance(value, Mapping) else {}
 
 
 def items(value: Any) -> list[Any]:

@@ -82,7 +82,9 @@ def _blocks_of_part(part: Message) -> list[Message]:
     if not transcript:
         return [_read_part(part)]
     has_sound = bool(text(mapping(part.get("input_audio")).get("data")))
-    return [text_block(transcript), _read_part(part)] if has_sound else [text_block(transcript)]
+    if has_sound:
+        return [text_block(transcript), _read_part(part)]
+    return [text_block(transcript)]
 
 
 def read_item(item: Mapping[str, Any], kind: str) -> tuple[list[Message], list[Message]]:

@@ -129,13 +129,16 @@ def read_response(response: Mapping[str, Any]) -> list[Message]:
 
 def kind_of(item: Mapping[str, Any]) -> str:
     """Return the type of an item, which is recognised by its keys if the item does not name it."""
-    if kind := text(item.get("type")):
+    kind = text(item.get("type"))
+    if kind:
         return kind
     if "role" in item:
         return "message"
-    if "output" in item and "call_id" in item:
+    if "call_id" not in item:
+        return ""
+    if "output" in item:
         return "function_call_output"
-    return "function_call" if "name" in item and "call_id" in item else ""
+    return "function_call" if "name" in item else ""
 
 
 def is_of_answer(item: Mapping[str, Any]) -> bool:
@@ -247,7 +250,11 @@ def write(messages: Iterable[Message], *, exact: bool = False) -> list[Message]:
 
 def is_one_answer(message: Message, after: Message) -> bool:
     """Return whether two messages are both answers in this form, so that no user's message is needed between them."""
-    return all(one.get("role") == "assistant" and form_of(one) == NAME for one in (message, after))
+
+    def is_answer(one: Message) -> bool:
+        return one.get("role") == "assistant" and form_of(one) == NAME
+
+    return is_answer(message) and is_answer(after)
 
 
 def _is_result(message: Message) -> bool:

@@ -184,8 +184,10 @@ def _medium(part: Mapping[str, Any]) -> Message:
 
 def _base64_of(body: Mapping[str, Any]) -> str:
     """Return bytes that JavaScript wrote as JSON, in base64; "" if the object is none: a `Buffer`, or a typed array."""
-    given = body.get("data")
-    numbers = given if body.get("type") == "Buffer" and isinstance(given, list) else list(body.values())
+    numbers = list(body.values())  # of a typed array, whose keys are its indexes
+    data = body.get("data")
+    if body.get("type") == "Buffer" and isinstance(data, list):
+        numbers = data
     if not all(type(number) is int and 0 <= number < 256 for number in numbers):
         return ""
     return base64.b64encode(bytes(numbers)).decode()
@@ -324,4 +326,6 @@ def _result_of_invocation(invocation: Mapping[str, Any]) -> Message | None:
         return result(call_id, words, failed=True, name=name)
     if state == "output-available":
         return result(call_id, _content_of_value(invocation.get("output")), name=name)
-    return result(call_id, _content_of_value(invocation.get("result")), name=name) if state == "result" else None
+    if state == "result":
+        return result(call_id, _content_of_value(invocation.get("result")), name=name)
+    return None

@@ -78,8 +78,10 @@ def archive_log(
         keep_closed(path) as is_closed,
         closing(LogReader(path, files=watched or files, writable=True, snapshots=snapshots)) as log,
     ):
-        if is_closed is not True:
-            raise ArchiveError(_UNKNOWN if is_closed is None else SESSION_IS_OPEN)
+        if is_closed is None:
+            raise ArchiveError(_UNKNOWN)
+        if not is_closed:
+            raise ArchiveError(SESSION_IS_OPEN)
         log.follow()
         _check_may_be_archived(log)
         before = log.file.open_status()

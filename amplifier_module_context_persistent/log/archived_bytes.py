@@ -143,8 +143,9 @@ class ArchivedBytes:
 
     def is_all_lost(self) -> bool:
         """Return whether no line can be read; all frames have to be read before."""
-        damaged = [self.frames[number].lines == self.lost_part(number).lines for number in self.damaged]
-        return bool(damaged) and len(damaged) == len(self.frames) and all(damaged)
+        if not self.frames or len(self.damaged) < len(self.frames):
+            return False
+        return all(self.lost_part(number).lines == self.frames[number].lines for number in self.damaged)
 
     def first_damage(self) -> str:
         """Return the place of the first damaged frame found so far, and what is wrong there; "" if none was found."""

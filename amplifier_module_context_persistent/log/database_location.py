@@ -207,7 +207,9 @@ def parse_location(location: str) -> Location:
 def host_and_port(written: str) -> tuple[str, str]:
     """Split one host of the parameter `read` into the host and the port ("" if none is written)."""
     found = _READ.fullmatch(written)
-    return (found[1].strip("[]"), found[2] or "") if found is not None else (written, "")
+    if found is None:
+        return written, ""
+    return found[1].strip("[]"), found[2] or ""
 
 
 class _Storage(NamedTuple):

@@ -179,8 +179,10 @@ def directories_above(path: str) -> list[str]:
     user_id = getattr(os, "geteuid", lambda: None)()
     found = [os.path.dirname(path)]
     while True:
-        above = os.path.dirname(found[-1])
-        if above == found[-1] or os.stat(found[-1]).st_uid != user_id or not os.access(above, os.R_OK | os.X_OK):
+        directory = found[-1]
+        above = os.path.dirname(directory)
+        is_root = above == directory
+        if is_root or os.stat(directory).st_uid != user_id or not os.access(above, os.R_OK | os.X_OK):
             return found[::-1]
         found.append(above)
 
@@ -196,7 +198,9 @@ def check_can_sync(path: str, *, exists: bool) -> None:
     if WINDOWS or not os.path.isdir(directory) or os.access(directory, os.R_OK):
         return
     reason = f"{directory} cannot be read, so its entries cannot be synced; chmod u+r it; nothing was stored"
-    raise (AppendError if exists else LogCreateError)(errno.EACCES, reason, path)
+    if exists:
+        raise AppendError(errno.EACCES, reason, path)
+    raise LogCreateError(errno.EACCES, reason, path)
 
 
 Opened = tuple[int, os.stat_result]

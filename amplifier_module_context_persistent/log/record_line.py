@@ -112,8 +112,10 @@ def _ends_with(metadata: Message, message_id: str) -> bool:
     """Return whether metadata have their last keys in order already, with this id and without marks."""
     if metadata.get("message_id") != message_id or "pinned" in metadata or "critical" in metadata:
         return False
-    keys = reversed(metadata)
-    return next(keys) == "message_id" and ("timestamp" not in metadata or next(keys) == "timestamp")
+    from_the_end = reversed(metadata)
+    if next(from_the_end) != "message_id":
+        return False
+    return "timestamp" not in metadata or next(from_the_end) == "timestamp"
 
 
 def _with_last(given_metadata: Message, timestamp: Any) -> Message:

@@ -187,7 +187,9 @@ def open_fence(text: str) -> str:
 
 def _closes(line: str, fence: str) -> bool:
     """Return whether a line closes the code block that a fence opened."""
-    return line.strip().startswith(fence) and not line.strip().strip(fence[0])
+    mark = line.strip()
+    has_only_fence_characters = not mark.strip(fence[0])
+    return mark.startswith(fence) and has_only_fence_characters
 
 
 def _end_of_head(text: str, chars: int, *, prose: bool) -> int:

@@ -245,4 +245,6 @@ def strings_in(value: Any) -> Iterator[str]:
 def metadata_of(message: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return a message's metadata; an empty mapping for a message without metadata."""
     metadata = message.get("metadata")
-    return metadata if type(metadata) is dict or isinstance(metadata, Mapping) else {}
+    if type(metadata) is dict:  # much faster than the other test
+        return metadata
+    return metadata if isinstance(metadata, Mapping) else {}

@@ -145,4 +145,5 @@ def comes_from_a_log(message: Any) -> bool:
 
     A message from a log may contain numbers that are not finite, because older versions stored them.
     """
-    return (type(message) is dict or isinstance(message, Mapping)) and given_id(message) is not None
+    is_object = type(message) is dict or isinstance(message, Mapping)  # the first test is much faster
+    return is_object and given_id(message) is not None

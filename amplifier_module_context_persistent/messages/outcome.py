@@ -212,12 +212,14 @@ def _exit_code(result: Mapping[str, Any] | None, text: str) -> str:
 
 def _exit_code_in(given: Mapping[str, Any]) -> str:
     """Return the exit code in an object, or in an object within it, under one of the known keys; "" without one."""
-    for part in (given, *(given.get(key) for key in _HOLDERS)):
-        if isinstance(part, dict):
-            for key in _CODES:
-                code = part.get(key)
-                if type(code) is int:
-                    return str(code)
+    inner = [given.get(key) for key in _HOLDERS]
+    for part in (given, *inner):
+        if not isinstance(part, dict):
+            continue
+        for key in _CODES:
+            code = part.get(key)
+            if type(code) is int:
+                return str(code)
     return ""
 
 
@@ -248,7 +250,9 @@ def _last_command(script: str) -> list[str]:
 
 def _closes(words: Sequence[str]) -> bool:
     """Return whether the words are empty or only close a block of the script."""
-    return not words or (words[0] in ("}", "done", "fi") and len(words) == 1)
+    if not words:
+        return True
+    return len(words) == 1 and words[0] in ("}", "done", "fi")
 
 
 def _is_asking(words: Sequence[str]) -> bool:

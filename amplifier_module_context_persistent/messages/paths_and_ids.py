@@ -57,7 +57,7 @@ def terms_of_word(word: str) -> tuple[str, ...]:
 
 
 def _is_name(part: str) -> bool:
-    return any(pattern.match(part) is not None for pattern in (_HEX, _ID)) or _COMPOUND.search(part) is not None
+    return bool(_HEX.match(part) or _ID.match(part) or _COMPOUND.search(part))
 
 
 def spans(text: str) -> Spans:

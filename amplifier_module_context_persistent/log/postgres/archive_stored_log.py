@@ -292,23 +292,13 @@ def _estimated(connection: Connection, schema: str, head: Head, *, samples: int)
     """Estimate the archived size of a log by compressing up to about `samples` frames of its lines that are rows."""
     frames = archive_frames.read_frames(connection, schema, head.key, head.archived)
     frames_bytes = archive_frames.frames_bytes(connection, schema, head.key)
-    plain_bytes = head.size - (frames[-1].end if frames else 0)
-    sampled_bytes = 0
-    packed_sample_bytes = 0
-    if samples:
-        step = max(1, (head.head - head.archived) // samples)
-        for start in range(head.archived, head.head, step):
-            lines = rows.read_block(connection, schema, head.key, start, head.head)
-            columns = rows.read_columns(connection, schema, head.key, start, start + len(lines))
-            first_part = next(_parts(iter([(lines, columns)])), None)
-            if first_part is not None:
-                part_lines, part_columns = first_part
-                content = b"\n".join(part_lines) + b"\n"
-                sampled_bytes += len(content)
-                packed_sample_bytes += len(compressed(content)) + len(archive_frames.pack_columns(part_columns))
+    archived_bytes = frames[-1].end if frames else 0
+    plain_bytes = head.size - archived_bytes
     packed_bytes = plain_bytes
-    if sampled_bytes:
-        packed_bytes = packed_sample_bytes * plain_bytes // sampled_bytes
+    if samples:
+        sampled_bytes, packed_sample_bytes = _compress_samples(connection, schema, head, samples)
+        if sampled_bytes:
+            packed_bytes = packed_sample_bytes * plain_bytes // sampled_bytes
     is_archived = 0 < head.head <= head.archived
     return ArchiveEstimate(
         frames_bytes + plain_bytes,
@@ -317,3 +307,20 @@ def _estimated(connection: Connection, schema: str, head: Head, *, samples: int)
         is_exact=is_archived,
         is_partly_archived=0 < head.archived < head.head,
     )
+
+
+def _compress_samples(connection: Connection, schema: str, head: Head, samples: int) -> tuple[int, int]:
+    """Compress up to about `samples` frames of the lines that are rows; return their bytes before and after."""
+    sampled_bytes = 0
+    packed_bytes = 0
+    step = max(1, (head.head - head.archived) // samples)
+    for start in range(head.archived, head.head, step):
+        lines = rows.read_block(connection, schema, head.key, start, head.head)
+        columns = rows.read_columns(connection, schema, head.key, start, start + len(lines))
+        first_part = next(_parts(iter([(lines, columns)])), None)
+        if first_part is not None:
+            part_lines, part_columns = first_part
+            content = b"\n".join(part_lines) + b"\n"
+            sampled_bytes += len(content)
+            packed_bytes += len(compressed(content)) + len(archive_frames.pack_columns(part_columns))
+    return sampled_bytes, packed_bytes

@@ -333,6 +333,15 @@ def _run(connection: Connection, schema: str, step: Step, statement: str, tell: 
         run_briefly(connection, schema, step.what, statement, tell)
 
 
+def _run_to_end(connection: Connection, statement: str) -> None:
+    """Run a statement once, or if it updates some rows at a time, until it has updated all rows."""
+    updates = statement.startswith("update")
+    while True:
+        changed_rows = connection.execute(statement.encode()).rowcount
+        if not updates or changed_rows <= 0:
+            return
+
+
 def run_briefly(
     connection: Connection, schema: str, what: str, statement: str, tell: Callable[[str], None] = lambda _: None
 ) -> None:
@@ -344,8 +353,7 @@ def run_briefly(
     connection.execute(f"set lock_timeout = '{LOCK_TIMEOUT_S}s'".encode())
     for attempt in range(ATTEMPTS):
         try:
-            while connection.execute(statement.encode()).rowcount > 0 and statement.startswith("update"):
-                pass
+            _run_to_end(connection, statement)
         except Exception as error:
             if getattr(error, "sqlstate", None) != LOCK_NOT_AVAILABLE:
                 raise

@@ -130,7 +130,8 @@ class NewStoredLog:
     def write(self, line: bytes) -> None:
         """Add a line with its LF. Only the last line of the log may lack its LF."""
         self._lacks_newline = not line.endswith(b"\n")
-        self._waiting.append(content := line if self._lacks_newline else line[:-1])
+        content = line if self._lacks_newline else line[:-1]
+        self._waiting.append(content)
         self._unchecked.update(b"%d:" % len(content) + content)
         self._waiting_bytes += len(line)
         if len(self._waiting) >= _BLOCK_ROWS or self._waiting_bytes >= _BLOCK_BYTES:

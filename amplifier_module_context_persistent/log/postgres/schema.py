@@ -113,7 +113,9 @@ def rights(kind: str, schema: str, role: str, *, without: Collection[Step] = (),
     """
     base = _RIGHTS[kind].format(s=check_schema_name(schema), role=quoted(role))
     done = [step for step in migration_steps.STEPS if step not in without]
-    added = [right.replace("{s}", schema) for step in done for right in rights_of(step, {role: [kind]})]
+    added = list[str]()
+    for step in done:
+        added += [right.replace("{s}", schema) for right in rights_of(step, {role: [kind]})]
     if has_parts:
         added += grant_statements(divisible_tables(_creation(schema, done), schema), schema, quoted(role))
     return "".join([base, *(f"{right};\n" for right in added)])

@@ -490,4 +490,5 @@ def using(location: Location) -> Iterator[Server]:
 
 def first_line(error: Exception) -> str:
     """Return the first line of an error's message; for an empty message, the name of the error's class."""
-    return (str(error).strip().splitlines() or [type(error).__name__])[0]
+    lines = str(error).strip().splitlines()
+    return lines[0] if lines else type(error).__name__

@@ -34,8 +34,12 @@ _WORDS_KNOWN = 32_768
 
 def odd_words(text: str) -> list[Span]:
     """Return the long words of a text that may contain a secret: by a known form, in base64, or as a service's key."""
-    words = [(word[0], word.span()) for word in _LONG_WORD.finditer(text)]
-    return [span for word, span in words if len(word) > _MOST_CHARS_KNOWN or not _is_ordinary(word)]
+    found = list[Span]()
+    for match in _LONG_WORD.finditer(text):
+        word = match[0]
+        if len(word) > _MOST_CHARS_KNOWN or not _is_ordinary(word):
+            found.append(match.span())
+    return found
 
 
 @lru_cache(_WORDS_KNOWN)
@@ -68,7 +72,11 @@ def find_by_form(searched: SearchedText, words: Sequence[Span]) -> list[Secret]:
 
 def _forms_with_spaces(text: str) -> list[Format]:
     """Return the forms with spaces that a text may contain, because the text has one of their hints."""
-    return [form for form in _WITH_SPACES if any(hint in text for hint in form.hints)]
+
+    def has_hint(form: Format) -> bool:
+        return any(hint in text for hint in form.hints)
+
+    return [form for form in _WITH_SPACES if has_hint(form)]
 
 
 def _forms_within(text: str) -> list[Format]:

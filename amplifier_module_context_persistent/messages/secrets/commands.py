@@ -261,6 +261,16 @@ _FLAGS_OF = _by_command()
 _COMMANDS = Beginnings(_FLAGS_OF)
 
 
+def _behind_flags(text: str, start: int, flags: tuple[str, ...]) -> Iterator[Secret]:
+    """Yield the secrets behind the flags of a command whose name ends at `start`."""
+    before = Word("", 0)
+    for word in words_behind(text, start):
+        secret = _behind_flag(before, word, flags)
+        if secret is not None:
+            yield secret
+        before = word
+
+
 def _by_flags(searched: SearchedText) -> Iterator[Secret]:
     """Yield the secrets behind the flags of commands, and the secrets that are attached to a flag."""
     text = searched.text
@@ -269,12 +279,9 @@ def _by_flags(searched: SearchedText) -> Iterator[Secret]:
         at = text.find(name)
         while at >= 0:
             end = at + len(name)
-            if _ENDS_NAME.match(text, end) and not (at and text[at - 1] in _NAME_CHARS):
-                before = Word("", 0)
-                for word in words_behind(text, end):
-                    if secret := _behind_flag(before, word, flags):
-                        yield secret
-                    before = word
+            begins_name = at == 0 or text[at - 1] not in _NAME_CHARS
+            if begins_name and _ENDS_NAME.match(text, end):
+                yield from _behind_flags(text, end, flags)
             at = text.find(name, end)
 
 

@@ -145,8 +145,11 @@ def is_label(value: str, name: str) -> bool:
     letters = value.replace("-", "").replace(" ", "")
     if not letters.isalpha() or is_scrambled(value):
         return False
-    is_word = (value[:1].isupper() and value[1:].islower()) or not value.isascii() or " " in value
-    return names_foreign_password(value) or (is_word and not names_password(name))
+    if names_foreign_password(value):
+        return True
+    is_capitalised = value[:1].isupper() and value[1:].islower()
+    is_word = is_capitalised or not value.isascii() or " " in value
+    return is_word and not names_password(name)
 
 
 def foreign_names_in(searched: SearchedText) -> list[tuple[int, int]]:
@@ -165,7 +168,9 @@ def foreign_names_in(searched: SearchedText) -> list[tuple[int, int]]:
 
 def _goes_on(folded: str, start: int, end: int) -> bool:
     """Return whether a name of ASCII letters is only a part of a longer word."""
-    return _LETTER.match(folded, end) is not None or (start > 0 and _LETTER.match(folded, start - 1) is not None)
+    if _LETTER.match(folded, end):
+        return True
+    return start > 0 and _LETTER.match(folded, start - 1) is not None
 
 
 def find_foreign(text: str, names: Iterable[tuple[int, int]]) -> list[Secret]:

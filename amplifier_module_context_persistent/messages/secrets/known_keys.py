@@ -85,5 +85,6 @@ def _texts(value: Any, field: str) -> Iterator[tuple[str, str]]:
     elif isinstance(value, dict):
         for key, item in value.items():
             yield "*", key
-            inner = _arguments(item) if key in ("arguments", "input") and isinstance(item, str) else item
-            yield from _texts(inner, f"{field}.{key}" if field else key)
+            inner_field = f"{field}.{key}" if field else key
+            may_be_json = key in ("arguments", "input") and isinstance(item, str)
+            yield from _texts(_arguments(item) if may_be_json else item, inner_field)

@@ -283,26 +283,15 @@ def _value_at(text: str, at: int, name: str, before: str, separator: str) -> _Va
         end = _closing_quote(text, start, opening["quote"])
         if end < 0:
             return _cut_value(text, start, name, before, separator)
-        is_template = "f" in opening[0].lower()[: opening.start("quote") - opening.start()]
+        prefix = opening[0][: opening.start("quote") - opening.start()]
+        is_template = "f" in prefix.lower()
         if is_template and "{" in text[start:end]:
             return None
     else:
-        bare = _BARE.match(text, at)
+        bare = _bare_span(text, at, name, before, separator)
         if bare is None:
             return None
-        start, end = bare.span()
-        if separator.isspace() and text[start] == "-":
-            return None  # --password --verbose: the command asks for the password
-        if separator == "=" and (name.isupper() or before[-1:] in ("?", "&")):
-            while (more := _LITERAL.match(text, end)) and text[end] not in "([{" and end - start < _MOST_VALUE_CHARS:
-                end = more.end()
-        while end > start and text[end - 1] in ".:,)":
-            end -= 1
-        if separator == "=" and names_password(name) and not before[-1:].strip() and (more := _AND.match(text, end)):
-            end = more.end()
-        end = max(end, _end_of_whole(text, start, name, before, separator))
-        if text.startswith("..", end) or text.startswith("\u2026", end):
-            return None
+        start, end = bare
     following = text[end : end + 1]
     is_flag = separator.isspace() or before.endswith("--")
     if is_flag and text[end - 1 : end] == "=" and following.isalnum():
@@ -310,6 +299,39 @@ def _value_at(text: str, at: int, name: str, before: str, separator: str) -> _Va
     rest = text[end : end + 3]
     ends_line = not rest or rest[0] in "\r\n" or rest.startswith(("\\n", " #"))
     return _Value(text[start:end], name, start, end, opening is not None, before, separator, following, ends_line)
+
+
+def _bare_span(text: str, at: int, name: str, before: str, separator: str) -> tuple[int, int] | None:
+    """Return the span of a value without quotes; None if there is no such value, or only its beginning is shown."""
+    bare = _BARE.match(text, at)
+    if bare is None:
+        return None
+    start, end = bare.span()
+    if separator.isspace() and text[start] == "-":
+        return None  # --password --verbose: the command asks for the password
+    is_literal = separator == "=" and (name.isupper() or before[-1:] in ("?", "&"))
+    if is_literal:
+        end = _end_of_literal(text, start, end)
+    while end > start and text[end - 1] in ".:,)":
+        end -= 1
+    follows_blank = not before[-1:].strip()
+    if separator == "=" and follows_blank and names_password(name):
+        more = _AND.match(text, end)
+        if more is not None:
+            end = more.end()
+    end = max(end, _end_of_whole(text, start, name, before, separator))
+    if text.startswith("..", end) or text.startswith("\u2026", end):
+        return None
+    return start, end
+
+
+def _end_of_literal(text: str, start: int, end: int) -> int:
+    """Return the end of a value in a shell or a query, which also contains signs that end a value in a program."""
+    more = _LITERAL.match(text, end)
+    while more is not None and text[end] not in "([{" and end - start < _MOST_VALUE_CHARS:
+        end = more.end()
+        more = _LITERAL.match(text, end)
+    return end
 
 
 def _end_of_whole(text: str, start: int, name: str, before: str, separator: str) -> int:
@@ -387,11 +409,7 @@ def _is_secret(value: _Value, likelihood: Likelihood) -> bool:
         if is_token or is_key:
             return True
     if likelihood is Likelihood.WEAK:
-        if separator not in (">", "(") and looks_random(text):
-            return True
-        if separator == "(" and _SETS.match(value.name) and is_evident(text, value.name):
-            return True
-        return value.is_literal and len(text) >= 8 and is_mixed(text) and not is_code_or_path(text)
+        return _is_secret_of_weak_name(value)
     if value.name == "PASS" and separator.startswith(":") and ("/" in text or text.lower().startswith("test")):
         return False  # a test that passed
     if text.replace("_", "").replace("-", "").isalpha() and likelihood_of(text[:60]) is not Likelihood.NONE:
@@ -399,9 +417,7 @@ def _is_secret(value: _Value, likelihood: Likelihood) -> bool:
     if " is" in separator:
         return len(text) >= 6 and is_mixed(text)
     if "," in separator or separator == "(":
-        is_argument = separator == "(" or _OPENS_CALL.search(value.before) is not None or value.before.endswith("--")
-        is_odd = is_mixed(text) or (separator == "(" and names_password(value.name) and _has_sign(text))
-        return is_argument and is_odd and " " not in text and len(text) >= 6
+        return _is_secret_argument(value)
     if value.is_set_as_it_is:
         return not _is_path(text)
     if separator == ">":
@@ -415,7 +431,29 @@ def _is_secret(value: _Value, likelihood: Likelihood) -> bool:
     is_secret_line = value.name.lower() == "secret" and separator == "=" and value.is_setting
     if (names_password(value.name) or is_secret_line) and value.is_last and is_chosen_word(text):
         return True
-    return value.is_setting and "_" not in text and (is_mixed(text) or separator != " = ") and _is_password(value)
+    may_be_variable = separator == " = " and not is_mixed(text)  # as in a program
+    return value.is_setting and "_" not in text and not may_be_variable and _is_password(value)
+
+
+def _is_secret_of_weak_name(value: _Value) -> bool:
+    """Return whether a value is a secret although its name is seldom that of a secret."""
+    text = value.text
+    if value.separator not in (">", "(") and looks_random(text):
+        return True
+    if value.separator == "(" and _SETS.match(value.name) and is_evident(text, value.name):
+        return True
+    return value.is_literal and len(text) >= 8 and is_mixed(text) and not is_code_or_path(text)
+
+
+def _is_secret_argument(value: _Value) -> bool:
+    """Return whether a value is a secret that a call or a command gets behind its name: `login("password", "x9-k")`."""
+    text = value.text
+    if " " in text or len(text) < 6:
+        return False
+    if value.separator == "(":
+        return is_mixed(text) or (names_password(value.name) and _has_sign(text))
+    is_argument = _OPENS_CALL.search(value.before) is not None or value.before.endswith("--")
+    return is_argument and is_mixed(text)
 
 
 def _says_nothing(value: _Value) -> bool:
@@ -451,7 +489,9 @@ def _has_sign(text: str) -> bool:
 
 def _is_password(value: _Value) -> bool:
     """Return whether a word may be a password that a person chose."""
-    return any(word in value.name.lower() for word in ("pass", "pwd")) and _is_lower_word(value.text)
+    name = value.name.lower()
+    is_named_so = "pass" in name or "pwd" in name
+    return is_named_so and _is_lower_word(value.text)
 
 
 def _is_lower_word(text: str) -> bool:

@@ -258,7 +258,9 @@ def likelihood_of(name: str) -> Likelihood:
 def names_password(name: str) -> bool:
     """Return whether a name is a name for passwords, which a person may have chosen."""
     words = _words_of(name)
-    return bool(words) and (words[-1] in _PASSWORD_WORDS or " ".join(words[-2:]) in _CHOSEN_KEYS)
+    if not words:
+        return False
+    return words[-1] in _PASSWORD_WORDS or " ".join(words[-2:]) in _CHOSEN_KEYS
 
 
 @lru_cache(maxsize=4096)
@@ -291,7 +293,8 @@ def _words_of(name: str) -> list[str]:
     words = [word.lower() for word in _WORD.findall(name[-80:])]
     while len(words) > 1 and (words[-1] in _WHICH or words[-1].isdigit()):
         words.pop()
-    if words and (glued := _GLUED.fullmatch(words[-1])):
+    glued = _GLUED.fullmatch(words[-1]) if words else None
+    if glued is not None:
         words[-1:] = [glued["first"] or glued["owner"], glued["last"] or glued["short"]]
     return words
 
@@ -299,7 +302,10 @@ def _words_of(name: str) -> list[str]:
 def is_word_of(text: str, name: str) -> bool:
     """Return whether a value is a word of its own name, perhaps with a digit, as in `POSTGRES_PASSWORD: postgres`."""
     words = _words_of(name)
-    return text.lower() in words or (text[-1:].isdigit() and text[:-1].lower() in words)
+    word = text.lower()
+    if word in words:
+        return True
+    return word[-1:].isdigit() and word[:-1] in words
 
 
 @cache
@@ -322,8 +328,11 @@ def is_example(text: str) -> bool:
 def is_code_or_path(value: str) -> bool:
     """Return whether an unquoted value is a variable, an attribute, a type, a path or a UUID."""
     if _PATH.fullmatch(value):
-        return not looks_random(value.rpartition("/")[2], least=30)
-    return bool(UUID.fullmatch(value)) or (_is_wordy(value) and not _has_scrambled_part(value))
+        last_part = value.rpartition("/")[2]
+        return not looks_random(last_part, least=30)
+    if UUID.fullmatch(value):
+        return True
+    return _is_wordy(value) and not _has_scrambled_part(value)
 
 
 def _is_wordy(value: str) -> bool:

@@ -273,4 +273,7 @@ def _characters(encoded: bytes) -> str:
 
 def _character(number: int) -> str:
     """Return the character with a number; "?" for half of a surrogate pair or a number without one."""
-    return "?" if 0xD800 <= number <= 0xDFFF or number > sys.maxunicode else chr(number)
+    is_half_of_pair = 0xD800 <= number <= 0xDFFF
+    if is_half_of_pair or number > sys.maxunicode:
+        return "?"
+    return chr(number)

@@ -132,8 +132,9 @@ def find_in_calls(searched: SearchedText) -> list[Secret]:
             end = at + len(beginning)
             is_whole = at == 0 or not _IN_WORD.match(text, at - 1, at)
             is_client = _CLIENT.search(text, max(0, at - 40), at) is not None
+            is_clear_name = is_client or beginning not in _GENERIC
             secret = _argument_at(text, end, _BY_NAME[beginning[:-1]], is_client=is_client) if is_whole else None
-            if secret is not None and (is_client or beginning not in _GENERIC or _is_certain(text, secret)):
+            if secret is not None and (is_clear_name or _is_certain(text, secret)):
                 found.append(secret)
             at = text.find(beginning, end)
     return found
@@ -156,7 +157,10 @@ def _keys_of_services(searched: SearchedText) -> Iterator[Secret]:
 
 def _is_key_of_service(text: str, callee: str) -> bool:
     """Return whether an argument is a key: made by a machine, or a number of 32 digits if the call is only a service's name."""
-    return is_made(text) or (callee[:-1] in SERVICES and _NUMBER.fullmatch(text) is not None)
+    if is_made(text):
+        return True
+    is_only_service = callee[:-1] in SERVICES
+    return is_only_service and _NUMBER.fullmatch(text) is not None
 
 
 def _passwords_of(calls: Iterable[re.Match[str]], text: str) -> Iterator[Secret]:

@@ -102,4 +102,7 @@ def _phrases(words: list[re.Match[str]], *, is_named: bool) -> Iterator[Secret]:
 
 def _is_phrase(words: list[str], length: int, *, is_named: bool) -> bool:
     is_varied = 2 * len(set(words)) > length
-    return len(words) == length and is_varied and words != sorted(words) and (is_named or is_seed_phrase(words))
+    is_sorted = words == sorted(words)  # as in a list of words
+    if len(words) != length or not is_varied or is_sorted:
+        return False
+    return is_named or is_seed_phrase(words)

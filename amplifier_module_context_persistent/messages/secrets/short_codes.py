@@ -181,7 +181,8 @@ def _is_pin(searched: SearchedText, code: re.Match[str]) -> bool:
     start = code.start()
     is_owned = _SAYS_WHOSE.search(searched.folded, max(0, start - 20), start) is not None
     is_capital = searched.text[start : start + 3].isupper()
-    return is_owned or (is_capital and len(code["secret"]) in _LONG_OR_SHORT)
+    has_length_of_pin = len(code["secret"]) in _LONG_OR_SHORT
+    return is_owned or (is_capital and has_length_of_pin)
 
 
 def _is_example(code: str) -> bool:

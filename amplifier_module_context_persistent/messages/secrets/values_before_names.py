@@ -78,4 +78,6 @@ def _is_key(value: str, least_random: int) -> bool:
     """Return whether a word looks like a random key."""
     if any(sign in value for sign in "/:=@%"):
         return False
-    return looks_random(value, least=least_random) or (len(value) >= _LEAST_VARIED and is_varied(value))
+    if looks_random(value, least=least_random):
+        return True
+    return len(value) >= _LEAST_VARIED and is_varied(value)

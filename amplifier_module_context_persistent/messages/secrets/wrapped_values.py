@@ -47,4 +47,6 @@ def _unquoted_rest(text: str, secret: Secret, width: int) -> list[Secret]:
 
 
 def _goes_on(line: str) -> bool:
-    return looks_random(line, least=6) or (is_mixed(line) and "." not in line and "_" not in line)
+    if looks_random(line, least=6):
+        return True
+    return is_mixed(line) and "." not in line and "_" not in line

@@ -156,7 +156,10 @@ def _fact(head: str, cell: str) -> str:
     """Return a cell as words that are clear without the column's head."""
     if head in ("session", "last at"):
         return cell
-    return f"in turn {cell}" if head == "in turns" and cell.isdecimal() else f"{head} {cell}"
+    is_single_turn = head == "in turns" and cell.isdecimal()
+    if is_single_turn:
+        return f"in turn {cell}"
+    return f"{head} {cell}"
 
 
 def _lines_of(facts: Sequence[str], width: int) -> list[str]:

@@ -277,7 +277,9 @@ def _with_reasons(files: Sequence[ImportedFile]) -> list[dict[str, str]]:
 
 
 def _is_failed(file: ImportedFile) -> bool:
-    return bool(file.error) and file.is_session and not (file.is_erased or file.is_left_out)
+    if file.is_erased or file.is_left_out or not file.is_session:
+        return False
+    return bool(file.error)
 
 
 def show_report(report: Import, *, dry_run: bool) -> None:

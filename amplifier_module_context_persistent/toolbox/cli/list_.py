@@ -232,8 +232,8 @@ def _in_order(
 
 def _asks_only_time(wanted: SessionFilter, words: str | None) -> bool:
     """Return whether a database's sessions are filtered by time only, so that they can be read in pages."""
-    others = words is not None or wanted.project is not None or wanted.asks_names or bool(wanted.excepted)
-    return storage() is not None and not others and not wanted.asks_figures
+    asks_more = wanted.project is not None or wanted.asks_names or bool(wanted.excepted) or wanted.asks_figures
+    return storage() is not None and words is None and not asks_more
 
 
 def _pages(*, everywhere: bool) -> Iterator[list[SessionFile]]:

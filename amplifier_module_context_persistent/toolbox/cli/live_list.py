@@ -80,7 +80,9 @@ class LiveList(Generic[T]):
 
     def marked(self) -> T | None:
         """Return the item of the marked line, or None if nothing is found."""
-        return self._found[self._at] if self._at < len(self._found) else None
+        if self._at >= len(self._found):
+            return None
+        return self._found[self._at]
 
     def lines(self, columns: int, rows: int) -> list[str]:
         """Search for the typed words, and return the lines to draw, for a number of columns and items."""
@@ -109,10 +111,11 @@ def choose(listed: LiveList[T]) -> T | None:
         try:
             for keys in _presses(descriptor):
                 for key in keys:
-                    if key == "enter" and (chosen := listed.marked()) is not None:
-                        return chosen
                     if key == "leave":
                         return None
+                    chosen = listed.marked() if key == "enter" else None
+                    if chosen is not None:
+                        return chosen
                     listed.press(key, _rows())
                     listed.lines(*_size())  # updates the found items, one of which Enter takes
                 _erase(drawn)

@@ -350,19 +350,25 @@ def _left_out(seen: Seen) -> str:
 
 
 def _bucketed(marks: Marks, cells: int) -> list[str]:
+    """Return the most frequent mark in each of `cells` equal parts of a history."""
+    # The part of a position is position * cells // total, so a part begins at cell * total / cells, rounded up.
+    starts = [(cell * marks.total + cells - 1) // cells for cell in range(cells + 1)]
     counts = [Counter[str]() for _ in range(cells)]
     for run in marks.runs():
         first = run.start * cells // marks.total
         last = (run.stop - 1) * cells // marks.total
         for cell in range(first, last + 1):
-            start = -(-cell * marks.total // cells)
-            stop = -(-(cell + 1) * marks.total // cells)
-            counts[cell][run.mark] += min(stop, run.stop) - max(start, run.start)
+            start = max(starts[cell], run.start)
+            stop = min(starts[cell + 1], run.stop)
+            counts[cell][run.mark] += stop - start
     return [max(MARKS, key=lambda mark: count[mark]) for count in counts]
 
 
 def _span(start: int, stop: int, mark: str) -> str:
-    return f"{start + 1:,} {LETTERS[mark]}" if stop - start == 1 else f"{start + 1:,}-{stop:,} {LETTERS[mark]}"
+    letter = LETTERS[mark]
+    if stop - start == 1:
+        return f"{start + 1:,} {letter}"
+    return f"{start + 1:,}-{stop:,} {letter}"
 
 
 def _carries(encoding: str, text: str) -> bool:

@@ -121,7 +121,8 @@ def is_place(name: str) -> bool:
 
 def name_for_errors(name: str) -> str:
     """Return a session's name for an error message, which must not show URLs, because of passwords."""
-    return name if stored_name(name) is None and not why_no_place(name) else "the location"
+    is_url = stored_name(name) is not None or bool(why_no_place(name))
+    return "the location" if is_url else name
 
 
 def path_of(name: str) -> str:

@@ -164,7 +164,9 @@ class SessionRows:
             shown = cut(escaped(one_line(model)), _MODEL_COLUMNS)
             gap += shown + " " * (_MODEL_COLUMNS + 1 - cell_len(shown))
         fits = not output.is_terminal or row.cell_len + cell_len(gap) + cell_len(session_id) <= output.width
-        output.print(row.append(gap).append(session_id, style or "bold") if fits else row, soft_wrap=True)
+        if fits:
+            row.append(gap).append(session_id, style or "bold")
+        output.print(row, soft_wrap=True)
         if not fits:
             output.print(Text(f"{_INDENT}{session_id}", "bold"), overflow="fold")
 

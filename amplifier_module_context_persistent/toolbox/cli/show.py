@@ -83,7 +83,8 @@ def show(
     tools, of_sessions = wanted.tools, replace(wanted, tools=())  # `--tool` chooses messages here
     if as_outline and (span or role or tools or errors):
         raise click.UsageError("--outline takes no option but --turn and --json")
-    if path is None and not (errors or everywhere or of_sessions != ALL_SESSIONS):
+    is_about_many = errors or everywhere or of_sessions != ALL_SESSIONS
+    if path is None and not is_about_many:
         path = picked()
     if path is None:
         if not errors or turn_span or span or role:
@@ -153,6 +154,13 @@ def _print_heading(session: SessionFile, name: str, *, is_first: bool) -> None:
     console().print(heading, soft_wrap=True)
 
 
+def _print_head(transcript: Transcript, clear: Callable[[], None]) -> None:
+    """Print the lines about a session that are above its messages."""
+    for line in (*_about(transcript), *_resuming(transcript)):
+        clear()
+        click.echo(escaped(one_line(line)))
+
+
 def _show_one(
     path: str,
     turn_span: Span | None,
@@ -182,9 +190,7 @@ def _show_one(
                 _print_outline(transcript, chosen, clear, as_json=as_json)
             else:
                 if not as_json:
-                    for line in (*_about(transcript), *_resuming(transcript)):
-                        clear()
-                        click.echo(escaped(one_line(line)))
+                    _print_head(transcript, clear)
                 shows_all = not (as_json or errors or role or tools)
                 compactions = source_compactions(transcript) if shows_all else {}
                 messages: Iterable[LiveMessage] = transcript.placed(start, stop, role=role, tools=tools)
@@ -291,6 +297,13 @@ def _empty(transcript: Transcript) -> str:
     return f"no messages{f'; a clear or a reset hides {hidden:,}' if hidden else ''}"
 
 
+def _delete_column(name: str, heads: list[str], rows: list[list[str]]) -> None:
+    """Delete a column from the heads and the rows of a table."""
+    column = heads.index(name)
+    for cells in (heads, *rows):
+        del cells[column]
+
+
 def show_outline(lines: Sequence[TurnLine], output: Console) -> None:
     """Print one line for each turn; empty columns are left out."""
     if not lines:
@@ -302,9 +315,7 @@ def show_outline(lines: Sequence[TurnLine], output: Console) -> None:
         for name in _NOT_IN_NARROW:
             is_too_wide = width_of(heads, rows) + len("  ") + _LEAST_ROOM > output.width
             if is_too_wide and name in heads:
-                column = heads.index(name)
-                for cells in (heads, *rows):
-                    del cells[column]
+                _delete_column(name, heads, rows)
     right = [number for number, name in enumerate(heads) if name != _LEFT]
     head, *rest = aligned(heads, rows, right=right)
     _print_row(output, head, "first line", style="bold")

@@ -177,7 +177,9 @@ def _plain(cell: Any) -> Any:
     """Return a cell as a plain JSON type: bytes in hexadecimal digits, None for infinities and NaN."""
     if isinstance(cell, bytes):
         return cell.hex()
-    return cell if not isinstance(cell, float) or math.isfinite(cell) else None
+    if isinstance(cell, float) and not math.isfinite(cell):
+        return None
+    return cell
 
 
 def _row_as_json(columns: Sequence[str], row: Sequence[Any]) -> dict[str, Any]:

@@ -113,13 +113,14 @@ def stats(
     A table of prices looks like this: {"model": {"input": 3, "output": 15, "cached": 0.3, "write": 3.75}}.
     """
     criteria = two_at_most(by)
-    if path is None and not everywhere and not criteria and limit is None and wanted == ALL_SESSIONS:
+    is_about_many = everywhere or bool(criteria) or limit is not None or wanted != ALL_SESSIONS
+    if path is None and not is_about_many:
         path = picked()
     if path is not None:
         check_no_filter(wanted, everywhere=everywhere)
         if criteria or limit is not None:
             raise click.UsageError("--by and --spend-limit are about many sessions; give it without SESSION or --last")
-    elif not everywhere and not criteria and limit is None and wanted == ALL_SESSIONS:
+    elif not is_about_many:
         raise click.UsageError(f"{NAME_ONE}; or give --all, --by or a filter, for many sessions")
     if limit is not None and criteria:
         raise click.UsageError("--spend-limit is about the sum of all: give it without --by")

@@ -87,17 +87,8 @@ def view(
             _print_json(request, rebuilt, transcript.book)
         else:
             with paged():
-                _introduce(request)
                 printer = MessagePrinter(full=full, may_grow=True)
-                if as_diff:
-                    show_difference(transcript, request.number, messages, printer)
-                else:
-                    for piece in annotate(transcript, request.number, messages):
-                        _show(printer, piece)
-                _say(f"\n{_verdict_on(request, rebuilt)}")
-                receipt = request.noted.receipt
-                if rebuilt.messages is not None and receipt.hash:
-                    _show_sent(transcript.book, receipt, printer)
+                _show_view(transcript, request, rebuilt, printer, as_diff=as_diff)
     context.exit(DONE if rebuilt.proved or request.is_next else FINDINGS)
 
 
@@ -263,6 +254,23 @@ def _same_at_beginning(view_before: Sequence[Message], view: Sequence[Message]) 
             break
         same += 1
     return same
+
+
+def _show_view(
+    transcript: Transcript, request: FoundRequest, rebuilt: RebuiltView, printer: MessagePrinter, *, as_diff: bool
+) -> None:
+    """Print the view of a request, or its differences, with the verdict of the comparison with its receipt."""
+    messages = rebuilt.messages or ()
+    _introduce(request)
+    if as_diff:
+        show_difference(transcript, request.number, messages, printer)
+    else:
+        for piece in annotate(transcript, request.number, messages):
+            _show(printer, piece)
+    _say(f"\n{_verdict_on(request, rebuilt)}")
+    receipt = request.noted.receipt
+    if rebuilt.messages is not None and receipt.hash:
+        _show_sent(transcript.book, receipt, printer)
 
 
 def _show(printer: MessagePrinter, piece: Piece) -> None:

@@ -54,7 +54,8 @@ class PlayedDemo:
 
     def of(self, event: str, *, resumed: bool) -> Told:
         """Return the reports of one of the two processes about an event, in order."""
-        return [told for told in (self.resumed if resumed else self.first) if told["event"] == event]
+        reports = self.resumed if resumed else self.first
+        return [told for told in reports if told["event"] == event]
 
     def acknowledged(self, *, resumed: bool) -> list[Message]:
         """Return the messages that were acknowledged to one of the two processes."""
@@ -187,7 +188,8 @@ def play_part(part: str, directory: Path, storage: str | None = None) -> tuple[T
         finally:
             watchdog.cancel()
             process.kill()
-    if not (killed if part == "first" else process.returncode == 0):
+    played_its_part = killed if part == "first" else process.returncode == 0
+    if not played_its_part:
         said = errors_path.read_text(encoding="utf-8", errors="replace").strip().splitlines()[-3:]
         reason = "\n  ".join(said) or f"it ended with {process.returncode}, or hung for {TIMEOUT_S:.0f} s"
         raise DemoError(f"the {part} process did not play its part:\n  {reason}")

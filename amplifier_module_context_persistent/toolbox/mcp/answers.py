@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from ...errors import RecallError
 from ...messages.message import Message
 from ...messages.message_times import timestamp_of
-from ...messages.tool_kinds import CHANGE, READ, ToolKinds, same_file
+from ...messages.tool_kinds import CHANGE, READ, ToolKinds, ToolUse, same_file
 from ...sessions.all_sessions_index import RankedSearch
 from ...sessions.best_messages import BestMessage, BestMessages, Narrowing, best_messages
 from ...sessions.filters import SessionFilter
@@ -365,22 +365,27 @@ def _outline(transcript: Transcript, answer: Answer) -> Answer:
 
 def _files_of(session: SessionFile, path: str) -> list[Answer]:
     """Return the files that the calls of a session name, the last touched first; with a path, only that file."""
-    kinds = ToolKinds()
     files = dict[str, Answer]()
     with Transcript(session.path) as transcript:
-        for placed in transcript.placed(role="assistant"):
-            for use in kinds.uses_of(placed.message):
-                if use.kind not in (READ, CHANGE):
+        for placed, use in _file_uses(transcript):
+            for name in use.paths:
+                if path and not same_file(path, name):
                     continue
-                for name in use.paths:
-                    if path and not same_file(path, name):
-                        continue
-                    file = files.pop(name, {"path": without_secrets(name), "read": 0, "changed": 0})
-                    file["read" if use.kind == READ else "changed"] += 1
-                    file["last_number"] = placed.number
-                    file["last_time"] = timestamp_of(placed.message)
-                    files[name] = file  # at the end, as the file that was touched last
+                file = files.pop(name, {"path": without_secrets(name), "read": 0, "changed": 0})
+                file["read" if use.kind == READ else "changed"] += 1
+                file["last_number"] = placed.number
+                file["last_time"] = timestamp_of(placed.message)
+                files[name] = file  # at the end, as the file that was touched last
     return list(reversed(files.values()))
+
+
+def _file_uses(transcript: Transcript) -> Iterator[tuple[LiveMessage, ToolUse]]:
+    """Yield the calls that read or change files, each with its message."""
+    kinds = ToolKinds()
+    for placed in transcript.placed(role="assistant"):
+        for use in kinds.uses_of(placed.message):
+            if use.kind in (READ, CHANGE):
+                yield placed, use
 
 
 TOOLS: Mapping[str, Callable[[Answers, Arguments], Answer]] = {

@@ -132,12 +132,11 @@ class Player:
         """Play the session, yield each request, and add it to the measures."""
         self._begin()
         policy = open_policy(budget_tokens, self._counter, options)
-        if (
-            isinstance(policy, WholeHistory) and open_policy is not WholeHistory
-        ):  # the views of `none` keep all messages anyway
+        keeps_all = open_policy is WholeHistory  # the policy `none`
+        if isinstance(policy, WholeHistory) and not keeps_all:
             policy.read_from(self.session.messages)
         elif isinstance(policy, ManagerPolicy):
-            policy.expect_recalls({term for terms in self.session.evidence.values() for term in terms})
+            policy.expect_recalls(set[str]().union(*self.session.evidence.values()))
         found: set[str] = set()
         try:
             for position, message in enumerate(self.session.messages):

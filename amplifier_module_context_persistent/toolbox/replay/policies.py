@@ -137,9 +137,12 @@ class ManagerPolicy:
         """Prepare the search for these terms, so that the whole history is not read for each term."""
         small = {term.lower() for term in terms if term.isascii()}
         finder = TermFinder(small)
-        self._log.watch(
-            map(str.encode, small), lambda line: map(str.encode, finder.terms_in(line.decode(errors="replace")))
-        )
+
+        def find_in(line: bytes) -> Iterator[bytes]:
+            text = line.decode(errors="replace")
+            return map(str.encode, finder.terms_in(text))
+
+        self._log.watch(map(str.encode, small), find_in)
 
     async def view(self) -> list[Message] | None:
         """Return the view of a request, as an orchestrator gets it; None if no view fits."""

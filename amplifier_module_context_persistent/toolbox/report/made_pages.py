@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
 
 from ...log.atomic_file import NewFile
 from ...log.database_location import shown_location, split_location, stored_name
@@ -151,13 +152,23 @@ def _read(note: Path) -> dict[str, MadePage]:
         if value.get("version") != _VERSION:
             return {}
         for name, given in value["pages"].items():
+            is_plain_name = os.path.basename(name) == name
             with suppress(TypeError, ValueError, KeyError, IndexError):
-                if os.path.basename(name) == name:
-                    contents = [(int(one[0]), str(one[1])) for one in given["contents"]]
-                    below = [str(one) for one in given["below"]]
-                    is_being_made = given["is_being_made"] is True
-                    found[name] = MadePage(str(given["session"]), str(given["place"]), below, contents, is_being_made)
+                if is_plain_name:
+                    found[name] = _made_page(given)
     return found
+
+
+def _made_page(given: dict[str, Any]) -> MadePage:
+    """Return a page from its entry in the note.
+
+    Raises:
+        TypeError, ValueError, KeyError, IndexError: the entry is malformed.
+    """
+    contents = [(int(one[0]), str(one[1])) for one in given["contents"]]
+    below = [str(one) for one in given["below"]]
+    is_being_made = given["is_being_made"] is True
+    return MadePage(str(given["session"]), str(given["place"]), below, contents, is_being_made)
 
 
 def _ids(sessions: Iterable[SessionFile]) -> list[str]:

@@ -208,7 +208,8 @@ class RequestReader:
                 past.positions.learn(made.messages)
                 actual = past.marker.mark(made.messages, total)
                 row["inserted"] = actual.inserted
-                if marks is None or marks.runs() != actual.runs():
+                is_grown = marks is not None and marks.runs() == actual.runs()
+                if not is_grown:
                     epoch = actual, self._begin(noted, past, actual, made.messages)
                     marks = actual
         if noted.receipt.plan and is_of_new_plan:
@@ -302,12 +303,13 @@ class _PastHistory:
             if self._page is None:
                 start, stop = max(run.start, self._start), min(run.stop, self._stop)
                 _extend(runs, letter, stop - start)
-            else:
-                for position in range(run.start, run.stop):
-                    place = self.page_place(position)
-                    if place is not None:
-                        _extend(runs, "-", place - sum(count for _, count in runs))
-                        _extend(runs, letter, 1)
+                continue
+            places = map(self.page_place, range(run.start, run.stop))
+            for place in places:
+                if place is not None:
+                    covered = sum(count for _, count in runs)
+                    _extend(runs, "-", place - covered)
+                    _extend(runs, letter, 1)
         return runs
 
 
