@@ -4,22 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
-from .evident_values import is_evident, is_noise, near_value
-from .foreign_names import is_label
+from .evident_values import is_evident, near_value
 from .found import Secret
 from .labels import labelled_values
+from .named_value import STARTS_LINE, NamedValue, is_secret_value
 from .names import (
-    UUID,
     Likelihood,
-    is_code_or_path,
-    is_example,
     is_faint,
     is_mixed,
     is_placeholder,
-    is_template,
-    is_word_of,
     kind_of_name,
     likelihood_of,
     looks_random,
@@ -27,7 +21,6 @@ from .names import (
     names_service,
 )
 from .searched_text import SearchedText
-from .secret_values import is_chosen_word, is_count, is_name_of_entry, is_permission, is_phrase, is_state
 from .secrets_in_rows import find_in_rows
 from .secrets_in_tables import find_in_table
 
@@ -67,10 +60,6 @@ _BARE = re.compile(r"[^\s\"'`<>,;(){}\[\]&|\\=]{1,2000}={0,2}")
 _CUT = re.compile(r",?[ ]?(?:\.{3}|\u2026|\Z|\r?\n|[\[(<]?(?:truncated|\w{1,10}[ ]more))|(?<=\.{3})|(?<=\u2026)")
 """The text after a value whose end was cut off."""
 _LEAST_CUT = 10
-_LEAST_DIGITS = 6
-"""The least number of digits of a quoted number that counts as a password beside a name for passwords."""
-_TWO_WORDS = re.compile(r"[A-Za-z](?:[_.-]|(?<=[a-z])(?=[A-Z]))[A-Za-z]")
-"""A name that says whose secret it is: `client_secret`, `authToken`. A UUID beside a plain `secret` may be its id."""
 _LITERAL = re.compile(r"[^\s\"'`\\;,&|<>]+|(?<=[A-Za-z0-9])[,&](?![\w.%\[\]-]{1,60}=)")
 _AND = re.compile(r"&(?![\w.%-]{1,60}=)[^\s\"'`<>,;(){}\[\]&|\\=]{2,100}")
 """The rest of a bare password behind the sign that is between two parameters elsewhere: `pass=a&B8 port=22`."""
@@ -84,83 +73,10 @@ _IS_EXPRESSION = re.compile(
 _JOINED = re.compile(
     r"\\*(?P<quote>[\"'`])\s{0,20}(?:[+.&]|\|\||\\|->)\s{0,40}\\*(?P=quote)(?P<secret>[^\s\"'`\\]{4,400})(?=\\*(?P=quote))"
 )
-_STARTS_LINE = re.compile(r"(?:^|[\n;]|\\n)[ \t]*(?:-[ ]+|export[ ]+|set[ ]+|ENV[ ]+|//\S*:)?\Z")
-_OPENS_CALL = re.compile(r"\(\\*.\Z|\(\s?\\*[\"'`][^\"'`\n()]{0,30}[\#.=\[]\Z", re.DOTALL)
-_SETS = re.compile(r"\.?(?:set|with|use|add)_?(?=[A-Z]|(?<=_))|\.", re.ASCII)
-"""The beginning of a call that sets a value: `setToken(`, `with_token(`."""
 _FLAG = re.compile(r"--\Z|(?<![^\s\"'])-\Z")
 _IN_ARN = re.compile(r":[0-9]{12}:\Z|\bdid:\Z")
-_POINTER = re.compile("0x[0-9a-f]{1,16}")
 _NUMBER = re.compile(r"(?=[0-9]*[a-f])[0-9a-f]{32,64}")
 """A number that a flag gets as a key: `--key 0f…`."""
-_SIGN_IN_WORD = re.compile(r"[A-Za-z]{2,40}[!#^&*~@+]+[A-Za-z]{2,40}[!]?|(?=[a-z]*[A-Z])[A-Za-z]{6,40}!")
-_SENTENCE = re.compile(r"(?:[A-Za-z][A-Za-z'-]{0,40}[.,:;!?)]{0,5}\s+){2,}|\s[a-z]+\s")
-
-
-@dataclass(frozen=True, slots=True)
-class _Value:
-    """A value beside a name, with the text around the value."""
-
-    text: str
-    name: str
-    start: int
-    end: int
-    is_quoted: bool
-    before: str
-    """The last few characters before the name."""
-    separator: str
-    after: str
-    """The character after the value."""
-    ends_line: bool
-
-    @property
-    def is_literal(self) -> bool:
-        """Whether no variable is possible here: a quoted key, a shell, a query, a flag, a header or an XML element."""
-        if self.separator.lstrip("\\")[:1] in ('"', "'"):
-            return self.is_quoted
-        if self.is_set_as_it_is or self.before.endswith("--"):
-            return True
-        if self.separator.isspace():  # -password x
-            return is_mixed(self.text)
-        return ":" in self.separator and "-" in self.name and not (self.is_quoted or self.name.endswith("-pass"))
-
-    @property
-    def is_set_as_it_is(self) -> bool:
-        """Whether the value is set in a shell (`NAME=value`), in the query of a URL, or in an XML element."""
-        if self.separator == ">":
-            return self.after == "<"
-        if self.separator != "=":
-            return False
-        if self.before.endswith("-D"):
-            return True  # a Java property: -Dpassword=x
-        return (
-            self.before[-1:] in ("?", "&", "=")
-            or self.after == "&"
-            or (self.name.isupper() and self.before[-1:] in ("", *" \n\t\"'n"))
-        )
-
-    @property
-    def is_setting(self) -> bool:
-        """Whether the line is a setting of a configuration file: only a name, `:` or `=`, and a value."""
-        is_first = _STARTS_LINE.search(self.before) is not None
-        return is_first and self.ends_line and not self.is_quoted and self.separator in (":", ": ", "=", " = ")
-
-    @property
-    def is_last(self) -> bool:
-        """Whether no expression follows the value, as in a setting, or after one of several values on a log's line."""
-        if self.is_setting:
-            return True
-        after, separator = self.after, self.separator
-        is_in_quotes = self.before[-1:] in ("'", '"') and after == self.before[-1]
-        is_in_list = after == "," and separator == "=" and "." in self.name
-        is_closed = after in ("]", "'", '"') and separator == "="
-        is_in_brackets = after == ")" and self.before[-1:] == "("
-        is_at_end = not after or after.isspace() or is_in_quotes or is_in_list or is_closed or is_in_brackets
-        if not is_at_end:
-            return False
-        sign = separator.strip()
-        is_assigned = sign in ("=", ":") and separator[0] != " "
-        return is_assigned or sign in ("?=", ":=")
 
 
 def find_named(searched: SearchedText) -> list[Secret]:
@@ -259,7 +175,7 @@ def _assigned(text: str, folded: str, match: re.Match[str], first: int) -> Secre
         is_number = value.before.endswith("--") and _NUMBER.fullmatch(value.text) is not None
         is_secret = is_number or is_evident(value.text, name)
     else:
-        is_secret = _is_secret(value, likelihood)
+        is_secret = is_secret_value(value, likelihood)
     if not is_secret:
         return None
     return Secret(value.start, value.end, kind_of_name(name))
@@ -272,7 +188,7 @@ def _continued(text: str, secret: Secret) -> Iterator[Secret]:
         yield secret
 
 
-def _value_at(text: str, at: int, name: str, before: str, separator: str) -> _Value | None:
+def _value_at(text: str, at: int, name: str, before: str, separator: str) -> NamedValue | None:
     if separator.isspace() and not _FLAG.search(before):
         return None
     if separator == ">" and not before.endswith("<"):
@@ -298,7 +214,7 @@ def _value_at(text: str, at: int, name: str, before: str, separator: str) -> _Va
         return None  # --secret id=x: a setting of the flag
     rest = text[end : end + 3]
     ends_line = not rest or rest[0] in "\r\n" or rest.startswith(("\\n", " #"))
-    return _Value(text[start:end], name, start, end, opening is not None, before, separator, following, ends_line)
+    return NamedValue(text[start:end], name, start, end, opening is not None, before, separator, following, ends_line)
 
 
 def _bare_span(text: str, at: int, name: str, before: str, separator: str) -> tuple[int, int] | None:
@@ -345,7 +261,7 @@ def _end_of_whole(text: str, start: int, name: str, before: str, separator: str)
     is_flag = before.endswith("--")
     if is_flag and (separator.isspace() or separator == "="):
         whole = _WHOLE_WORD.match(text, start)
-    elif _STARTS_LINE.search(before) and separator.strip(" ") in (":", "="):
+    elif STARTS_LINE.search(before) and separator.strip(" ") in (":", "="):
         whole = _WHOLE_LINE.match(text, start)
     else:
         return 0
@@ -376,7 +292,7 @@ def _closing_quote(text: str, start: int, quote: str) -> int:
     return first
 
 
-def _cut_value(text: str, start: int, name: str, before: str, separator: str) -> _Value | None:
+def _cut_value(text: str, start: int, name: str, before: str, separator: str) -> NamedValue | None:
     """Return a quoted value whose end, with its quote, was cut off in a shortened output; None if there is none."""
     value = _BARE.match(text, start)
     if value is None or not _CUT.match(text, value.end()):
@@ -385,118 +301,6 @@ def _cut_value(text: str, start: int, name: str, before: str, separator: str) ->
     if likelihood_of(name) is not Likelihood.STRONG or not looks_random(cut, least=_LEAST_CUT):
         return None
     end = start + len(cut)
-    return _Value(cut, name, start, end, is_quoted=True, before=before, separator=separator, after="", ends_line=True)
-
-
-def _is_secret(value: _Value, likelihood: Likelihood) -> bool:
-    """Return whether a value is a secret, given the likelihood from its name. The first rule that applies decides."""
-    text, separator = value.text, value.separator
-    if value.is_quoted and likelihood is Likelihood.STRONG and is_noise(text):
-        return True
-    if _says_nothing(value):
-        return False
-    if names_password(value.name) and is_phrase(text) and (value.is_quoted or value.is_last):
-        return True
-    if value.is_quoted and _SENTENCE.search(text) and not value.is_set_as_it_is:
-        return False
-    if not value.is_quoted and value.after in ("(", "[", "{") and not value.is_set_as_it_is:
-        return False
-    if names_service(value.name) and (UUID.fullmatch(text) or looks_random(text)) and not _is_path(text):
-        return True
-    if UUID.fullmatch(text):
-        is_token = value.is_set_as_it_is and value.name.endswith(("TOKEN", "PAT"))
-        is_key = likelihood is Likelihood.STRONG and value.is_setting and _TWO_WORDS.search(value.name)
-        if is_token or is_key:
-            return True
-    if likelihood is Likelihood.WEAK:
-        return _is_secret_of_weak_name(value)
-    if value.name == "PASS" and separator.startswith(":") and ("/" in text or text.lower().startswith("test")):
-        return False  # a test that passed
-    if text.replace("_", "").replace("-", "").isalpha() and likelihood_of(text[:60]) is not Likelihood.NONE:
-        return False  # the value repeats its name
-    if " is" in separator:
-        return len(text) >= 6 and is_mixed(text)
-    if "," in separator or separator == "(":
-        return _is_secret_argument(value)
-    if value.is_set_as_it_is:
-        return not _is_path(text)
-    if separator == ">":
-        return False
-    if value.is_literal:
-        return value.is_quoted or is_mixed(text) or not is_code_or_path(text) or _is_lower_word(text)
-    if value.is_quoted:
-        return _is_quoted_secret(value)
-    if not is_code_or_path(text):
-        return is_mixed(text) or (len(text) >= 8 and not text.replace(".", "").isidentifier())
-    is_secret_line = value.name.lower() == "secret" and separator == "=" and value.is_setting
-    if (names_password(value.name) or is_secret_line) and value.is_last and is_chosen_word(text):
-        return True
-    may_be_variable = separator == " = " and not is_mixed(text)  # as in a program
-    return value.is_setting and "_" not in text and not may_be_variable and _is_password(value)
-
-
-def _is_secret_of_weak_name(value: _Value) -> bool:
-    """Return whether a value is a secret although its name is seldom that of a secret."""
-    text = value.text
-    if value.separator not in (">", "(") and looks_random(text):
-        return True
-    if value.separator == "(" and _SETS.match(value.name) and is_evident(text, value.name):
-        return True
-    return value.is_literal and len(text) >= 8 and is_mixed(text) and not is_code_or_path(text)
-
-
-def _is_secret_argument(value: _Value) -> bool:
-    """Return whether a value is a secret that a call or a command gets behind its name: `login("password", "x9-k")`."""
-    text = value.text
-    if " " in text or len(text) < 6:
-        return False
-    if value.separator == "(":
-        return is_mixed(text) or (names_password(value.name) and _has_sign(text))
-    is_argument = _OPENS_CALL.search(value.before) is not None or value.before.endswith("--")
-    return is_argument and is_mixed(text)
-
-
-def _says_nothing(value: _Value) -> bool:
-    """Return whether a value is never a secret: a placeholder, template, example, state, count, or word of its name."""
-    text, name = value.text, value.name
-    if not text.strip() or _POINTER.fullmatch(text) is not None:
-        return True
-    if is_placeholder(text) or is_template(text) or is_state(text):
-        return True
-    if is_name_of_entry(text, name) or is_label(text, name) or is_permission(name, text):
-        return True
-    if is_example(text) or is_word_of(text, name):
-        return True
-    return name.lower().endswith("pass") and is_count(text)
-
-
-def _is_quoted_secret(value: _Value) -> bool:
-    """Return whether a quoted value in program text is a secret: not short, not several words, not an ordinary word."""
-    text = value.text
-    if text.isdigit():
-        return len(text) >= _LEAST_DIGITS and names_password(value.name)
-    if len(text) < 4 or " " in text:
-        return False
-    letters = text.replace("_", "").replace("-", "").replace(".", "").replace(":", "")
-    is_ordinary_word = letters.isalpha() and not is_mixed(text)
-    return not is_ordinary_word or _is_password(value)
-
-
-def _has_sign(text: str) -> bool:
-    """Return whether a word has a sign that words of programs and of languages do not have."""
-    return _SIGN_IN_WORD.fullmatch(text) is not None
-
-
-def _is_password(value: _Value) -> bool:
-    """Return whether a word may be a password that a person chose."""
-    name = value.name.lower()
-    is_named_so = "pass" in name or "pwd" in name
-    return is_named_so and _is_lower_word(value.text)
-
-
-def _is_lower_word(text: str) -> bool:
-    return len(text) >= 6 and text.islower() and text.isalnum()
-
-
-def _is_path(text: str) -> bool:
-    return "/" in text and is_code_or_path(text)
+    return NamedValue(
+        cut, name, start, end, is_quoted=True, before=before, separator=separator, after="", ends_line=True
+    )
