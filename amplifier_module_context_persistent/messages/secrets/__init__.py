@@ -10,7 +10,7 @@ Where things are done:
   `secrets_in_tables`, `secrets_in_rows`;
 - encodings are undone first: `readable`, `base64_text`, `hex_dumps`;
 - keys of known services: `by_form`; a secret beside its name in code and settings: `named_values`, and whether such a
-  value is a secret: `secret_values`, `evident_values`;
+  value is a secret: `named_value`, `secret_values`, `evident_values`;
 - passwords in prose: `passwords_in_sentences`, `logins_in_sentences`, `services_in_sentences`, `linked_passwords`,
   `plain_words`, `values_before_names`;
 - what a person adds: `own_forms`; what is replaced before a message is stored: `known_keys`.
