@@ -35,8 +35,8 @@ from amplifier_module_context_persistent.log.record_line import encode_message
 from amplifier_module_context_persistent.search.question import read_question
 from amplifier_module_context_persistent.search.ranked_segment import SegmentBuilder
 from amplifier_module_context_persistent.sessions.all_sessions_index import RankedSearch
-from amplifier_module_context_persistent.sessions.find_session import SessionFile, session_files
 from amplifier_module_context_persistent.sessions.pattern_in_session import searched_text
+from amplifier_module_context_persistent.sessions.session_files import SessionFile, session_files
 from amplifier_module_context_persistent.toolbox.mcp.answers import Answers
 from amplifier_module_context_persistent.toolbox.mcp.scope import Scope
 from fixtures.generate import generate_session

@@ -19,8 +19,8 @@ from click.testing import CliRunner
 from amplifier_module_context_persistent.catalogue.catalogue_file import NAME
 from amplifier_module_context_persistent.log.checksum import seal
 from amplifier_module_context_persistent.log.record_line import encode_message
-from amplifier_module_context_persistent.sessions.find_session import session_files
 from amplifier_module_context_persistent.sessions.pattern_in_session import searched_text
+from amplifier_module_context_persistent.sessions.session_files import session_files
 from amplifier_module_context_persistent.sessions.transcript import Transcript
 from amplifier_module_context_persistent.toolbox.cli import main as command
 from fixtures.generate import generate_session

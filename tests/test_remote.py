@@ -9,8 +9,9 @@ import pytest
 from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.checkout_remote import remote_of
 from amplifier_module_context_persistent.paths import project_slug
-from amplifier_module_context_persistent.sessions.find_session import find_session, project_sessions
+from amplifier_module_context_persistent.sessions.find_session import find_session
 from amplifier_module_context_persistent.sessions.other_projects import last_session
+from amplifier_module_context_persistent.sessions.session_files import project_sessions
 from amplifier_module_context_persistent.toolbox.transfer.fork_session import fork_session
 from tests.support.commands import run
 from tests.support.messages import user

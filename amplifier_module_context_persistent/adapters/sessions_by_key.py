@@ -26,7 +26,7 @@ from ..session.manager import PersistentContextManager
 from ..session.open_session import check_names_no_place, checked_place
 from ..session_ids import directory_name, id_of
 from ..sessions.delete_log import delete_log
-from ..sessions.find_session import SessionFile, files_in, session_files
+from ..sessions.session_files import SessionFile, files_in, session_files
 
 logger = logging.getLogger(__name__)
 

@@ -8,8 +8,10 @@ Rules:
 - A connection is open for one transaction. If the file cannot be used, everything works without it.
 
 Where things are done:
-- the file is made, opened, checked and removed: `catalogue_file`; how far it covers a log: `log_coverage`;
-- figures are queried and stored: `kept_figures`, in a database `figures_in_postgres`; computed: `compute_figures`;
+- the file is made, opened, checked and removed: `catalogue_file`, its tables: `schema`; how far it covers a log:
+  `log_coverage`;
+- figures are queried and stored: `kept_figures`, in a database `figures_in_postgres`; computed: `record_pass` (the
+  requests) and `compute_figures` (the rest);
 - words for searches: `word_blocks`, `block_filter`; for questions: `ranked_words`, `ranked_fill`, in a
   database `ranked_words_in_postgres`;
 - the lines of `list`: `take_glance`, stored by `session_list_cache`; snapshots of scans: `index_snapshots`.

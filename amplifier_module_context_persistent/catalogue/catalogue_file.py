@@ -26,11 +26,10 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
 from time import monotonic
-from types import MappingProxyType
 from typing import TypeVar
 
-from .block_filter import PARTS
 from .lock_wait import COMMAND_WAIT_S, LockWait
+from .schema import SCHEMA, TABLES
 
 try:
     import sqlite3
@@ -56,75 +55,6 @@ _OLD_NAMES = ("context-search.sqlite3", "context-search.sqlite3.*.part")
 _OLD_SUFFIXES = (".checkpoint", ".checkpoint-????????.part")
 """Files of earlier versions: beside the catalogue, and beside a log."""
 
-FIGURES_VERSION = 5
-"""The version of the computation of figures. Figures of another version are computed again."""
-FIGURE_TABLES = MappingProxyType(
-    {
-        "turns": "turn INTEGER NOT NULL, first_position INTEGER NOT NULL, messages INTEGER NOT NULL,"
-        " tokens INTEGER NOT NULL, first_us INTEGER, last_us INTEGER, timed_position INTEGER, said_position INTEGER,"
-        " copy_id TEXT NOT NULL",
-        "shares": "role TEXT NOT NULL, messages INTEGER NOT NULL, tokens INTEGER NOT NULL",
-        "large": "position INTEGER NOT NULL, message_id TEXT NOT NULL, role TEXT NOT NULL, tokens INTEGER NOT NULL",
-        "calls": "turn INTEGER NOT NULL, position INTEGER, tool TEXT NOT NULL, called_us INTEGER,"
-        " result_position INTEGER, answered_us INTEGER, failed INTEGER NOT NULL, result_tokens INTEGER NOT NULL,"
-        " copy_id TEXT NOT NULL",
-        "requests": "turn INTEGER, provider TEXT NOT NULL, model TEXT NOT NULL, time_us INTEGER,"
-        " uncached_tokens INTEGER, cached_tokens INTEGER, written_tokens INTEGER, written_1h_tokens INTEGER NOT NULL,"
-        " output_tokens INTEGER, is_output_estimated INTEGER NOT NULL,"
-        " actual_tokens INTEGER, reported_cached_tokens INTEGER, error REAL, ratio REAL, overhead_tokens REAL,"
-        " requests INTEGER NOT NULL, is_input_unknown INTEGER NOT NULL, bill_id TEXT NOT NULL",
-        "views": "tokens INTEGER NOT NULL, shared_tokens INTEGER NOT NULL, unbound INTEGER NOT NULL",
-        "plans": "number INTEGER NOT NULL, summary TEXT NOT NULL",
-    }
-)
-"""The tables of figures, each with its columns after the session. Rows keep the order of insertion."""
-FILTER_TABLES = tuple(f"filters_{part}" for part in range(PARTS))
-"""The tables of block filters: one for each part of the filters, because a search reads few parts. `word_blocks`
-explains the ids."""
-RANKED_TABLES = ("ranked_messages", "ranked_terms")
-"""The tables of ranked segments: columns of messages and buckets of terms. `ranked_words` explains the ids."""
-_TABLES = (
-    """CREATE TABLE sessions (
-    id INTEGER PRIMARY KEY,
-    path TEXT NOT NULL UNIQUE,
-    tokenizer TEXT NOT NULL DEFAULT '',
-    is_fork INTEGER NOT NULL DEFAULT 0,
-    glance TEXT NOT NULL DEFAULT '')""",
-    """CREATE TABLE covered (
-    session INTEGER NOT NULL, part TEXT NOT NULL,
-    device INTEGER NOT NULL, inode INTEGER NOT NULL, size_bytes INTEGER NOT NULL,
-    mtime_ns INTEGER NOT NULL, ctime_ns INTEGER NOT NULL,
-    end_offset INTEGER NOT NULL, tail BLOB NOT NULL,
-    PRIMARY KEY (session, part)) WITHOUT ROWID""",
-    *(
-        f"CREATE TABLE {name} (session INTEGER NOT NULL, {columns} /* figures {FIGURES_VERSION} */)"
-        for name, columns in FIGURE_TABLES.items()
-    ),
-    *(f"CREATE INDEX {name}_of_sessions ON {name} (session)" for name in FIGURE_TABLES if name != "calls"),
-    "CREATE INDEX calls_of_turns ON calls (session, turn)",
-    """CREATE TABLE snapshots (
-    session INTEGER NOT NULL, chunk INTEGER NOT NULL, crc32 INTEGER NOT NULL, content BLOB NOT NULL,
-    PRIMARY KEY (session, chunk, crc32))""",
-)
-_WORDS = (
-    """CREATE TABLE words (
-    session INTEGER PRIMARY KEY,
-    mark INTEGER NOT NULL, blocks INTEGER NOT NULL, end_offset INTEGER NOT NULL, crc32 INTEGER NOT NULL)""",
-    *(
-        f"""CREATE TABLE {table} (
-    id INTEGER PRIMARY KEY,
-    first_offset INTEGER NOT NULL, last_offset INTEGER NOT NULL,
-    filter BLOB NOT NULL, crc32 INTEGER NOT NULL)"""
-        for table in FILTER_TABLES
-    ),
-    """CREATE TABLE ranked (
-    session INTEGER PRIMARY KEY, mark INTEGER NOT NULL, segments BLOB NOT NULL, crc32 INTEGER NOT NULL)""",
-    *(
-        f"CREATE TABLE {table} (id INTEGER PRIMARY KEY, content BLOB NOT NULL, crc32 INTEGER NOT NULL)"
-        for table in RANKED_TABLES
-    ),
-)
-_SCHEMA = (*_TABLES, *_WORDS)
 
 _IS_OFF = ContextVar("is_off", default=False)
 _IS_ONLY_READ = ContextVar("is_only_read", default=False)
@@ -250,7 +180,7 @@ class Catalogue:
         with self._connected() as connection:
             self._waiting(lambda: connection.execute("BEGIN IMMEDIATE"))
             if not connection.execute("SELECT 1 FROM sqlite_schema").fetchone():
-                for statement in _SCHEMA:
+                for statement in SCHEMA:
                     connection.execute(statement)
             _check_schema(connection)
             yield connection
@@ -395,7 +325,7 @@ def in_memory() -> Iterator[sqlite3.Connection]:
     if sqlite3 is None:
         raise CatalogueError("Python was built without SQLite, in which figures are added up")
     with contextlib.closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
-        for statement in _TABLES:
+        for statement in TABLES:
             connection.execute(statement)
         try:
             yield connection
@@ -502,7 +432,7 @@ def _check_schema(connection: sqlite3.Connection) -> None:
 @cache
 def _ours() -> list[tuple[str, ...]]:
     with contextlib.closing(sqlite3.connect(":memory:")) as connection:
-        for statement in _SCHEMA:
+        for statement in SCHEMA:
             connection.execute(statement)
         return _schema(connection)
 

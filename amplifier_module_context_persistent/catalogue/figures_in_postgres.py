@@ -17,8 +17,9 @@ from ..errors import LogError
 from ..log.contract import Log, ReadableLog
 from ..log.database_location import split_location, stored_name
 from ..tokens.counter import TokenCounter
-from .catalogue_file import FIGURES_VERSION, is_usable, may_be_written
+from .catalogue_file import is_usable, may_be_written
 from .compute_figures import FigureRows
+from .schema import FIGURES_VERSION
 
 logger = logging.getLogger(__name__)
 

@@ -19,7 +19,6 @@ from ..log.contract import ReadableLog
 from ..log.open_reader import file_reader
 from ..log.reader import LogReader
 from .catalogue_file import (
-    FIGURE_TABLES,
     NAME,
     SQLITE_ERRORS,
     UNUSABLE,
@@ -30,6 +29,7 @@ from .catalogue_file import (
 )
 from .lock_wait import COMMAND_WAIT_S
 from .log_coverage import FIGURES, LogCoverage, Stamp, cover, covered_of, is_same_file, name_of, session_id
+from .schema import FIGURE_TABLES
 
 if TYPE_CHECKING:  # the modules that compute figures are imported only when needed
     import sqlite3

@@ -27,9 +27,10 @@ from zlib import crc32
 from ..search.pattern import Pattern
 from ..search.word_search import AllWords
 from .block_filter import PARTS, RUN_CHARS, Places, asked_parts, make_filters, may_hold
-from .catalogue_file import FIGURE_TABLES, FILTER_TABLES, DamagedError
+from .catalogue_file import DamagedError
 from .log_coverage import WORDS, LogCoverage, cover, covered_of, session_id
 from .ranked_words import forget_ranked
+from .schema import FIGURE_TABLES, FILTER_TABLES
 
 if TYPE_CHECKING:
     import sqlite3

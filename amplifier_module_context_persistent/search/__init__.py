@@ -7,8 +7,8 @@ Rules of this package:
 Where things are done:
 - a text or an expression, and the time that it may take: `pattern`; what each match must contain, so that other
   messages are skipped: `expression`; several words in any order: `word_search`;
-- a question in words: read by `question` (times in it: `question_times`), scored by `ranking`; what the index stores of
-  a message: `message_terms`, packed by `ranked_segment`;
+- a question in words: read by `question` (times in it: `question_times`), scored by `ranking`, which asks any
+  `ranked_index`; what the index stores of a message: `message_terms`, packed by `ranked_segment`;
 - the part of a long text to show: `snippet`;
 - what recall gives the model: `recall_page`, with images by `recall_media`; which messages it searches: `recall_scope`;
 - a purge or a redaction replaces what an expression matches: `replace_matches`, also as JSON, addresses or HTML write

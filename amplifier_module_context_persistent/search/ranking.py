@@ -18,16 +18,16 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from math import inf, log
-from typing import Protocol
 
 from .index_terms import PLAIN_SHARE
 from .message_terms import MOST_WEIGHT
 from .question import ANYTHING_SAID, AskedTerm, Question, speaker_term
 from .question_times import Period
+from .ranked_index import RankedIndex
 from .ranked_segment import Postings, key_of
 from .typing_slips import Slip, slips_in
 
@@ -40,35 +40,6 @@ MOST_POSTINGS = 12_000
 CANDIDATES = 1_000
 GAP = 4
 """The number of free places between two logs, so that messages of two logs are not neighbours."""
-
-
-class RankedIndex(Protocol):
-    """The interface of an index: the segments of one log or of many. The segments of a log are in order."""
-
-    @property
-    def places(self) -> Sequence[int]:
-        """The place of each segment's first message.
-
-        The place of any message is this place plus the message's number in the segment.
-        """
-        ...
-
-    @property
-    def counts(self) -> Sequence[int]:
-        """The number of messages in each segment."""
-        ...
-
-    def frequencies(self, keys: Sequence[int]) -> Sequence[int]:
-        """Return the number of messages with each term."""
-        ...
-
-    def postings(self, key: int, among: Collection[int] | None = None) -> Iterable[tuple[int, Postings]]:
-        """Return the postings of a term, each with its segment's number, in order. `among` limits the segments."""
-        ...
-
-    def seconds(self, segment: int, number: int) -> int:
-        """Return when a found message was written, in seconds since 1970, or 0 if unknown."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,8 @@ Rules of this package:
 - Nothing in this package writes to a log, not even to repair its tail; `delete_log` deletes a whole log.
 
 Where things are done:
-- a name that a person gives: `find_session`, in a moved checkout too; the last session of a project (`--last`), and
+- all logs of a project, a directory or a database: `session_files`; the log that has a name which a person gives:
+  `find_session`, in a moved checkout too; the last session of a project (`--last`), and
   sessions of other projects: `other_projects`; times: `given_times`; conditions: `filters`; the
   name and tags that a session got: `session_name`;
 - what `list` shows: `overview`; whether a session runs: `session_is_open`; new messages as they come: `follow_session`;

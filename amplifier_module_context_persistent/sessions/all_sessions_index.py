@@ -28,9 +28,9 @@ from ..search.question import Question
 from ..search.ranked_segment import MessageColumns, Postings, Segment
 from ..search.ranking import ANY_TIME, GAP, Ranked, Written, rank
 from ..search.typing_slips import Slip
-from .find_session import SessionFile
 from .index_fill import FillOptions, IndexFill, Progress
 from .indexed_log import Fills, IndexedLog, share_of
+from .session_files import SessionFile
 
 _PAUSES_S = (0.02, 0.05, 0.1)
 """The pauses between attempts to use a catalogue that another process may be writing."""

@@ -25,9 +25,9 @@ from ..search.question_times import Period
 from ..search.ranking import Ranked, Written, worth_of
 from ..search.snippet import Mark, best_window, marks_of
 from .all_sessions_index import RankedAnswer, RankedSearch
-from .find_session import SessionFile
 from .indexed_log import error_of_session
 from .pattern_in_session import FoundLine, matching_lines, searched_text
+from .session_files import SessionFile
 from .transcript import LiveMessage, Transcript
 
 _SPARE = 50

@@ -221,7 +221,7 @@ class Bills:
     """
 
     def __init__(self, log: ReadableLog, prices: PriceList, count: Callable[[Message], int]) -> None:
-        from ..catalogue.compute_figures import RecordPass  # most costs are in the catalogue
+        from ..catalogue.record_pass import RecordPass  # most costs are in the catalogue
 
         self._prices = prices
         self._count = count

@@ -25,7 +25,7 @@ from ..messages.message import Message, call_arguments_of, call_name_of, given_c
 from ..messages.message_times import timestamp_of
 from ..messages.outcome import ANSWERED, outcome_of
 from ..messages.tool_kinds import CHANGE, READ, RUN, ToolKinds, command_of, same_file
-from .find_session import SessionFile
+from .session_files import SessionFile
 from .sub_agents import noted_parent, root_of
 from .transcript import Transcript
 

@@ -17,8 +17,9 @@ from ..errors import ContextPersistentError
 from ..log.filesystem import FileSystem
 from ..messages.message_times import instant_of
 from ..paths import project_slug
-from .find_session import SessionFile, SessionNameError, find_among, project_sessions, session_files, sessions_in
+from .find_session import SessionNameError, find_among
 from .overview import Overview, overviews_of
+from .session_files import SessionFile, project_sessions, session_files, sessions_in
 from .session_name import SessionName, key_of, read_names
 from .sub_agents import with_sub_agents
 

@@ -20,7 +20,7 @@ from ..catalogue.log_coverage import FIGURES, covered_by_path, name_of
 from ..errors import LogError, reason_of
 from ..log.filesystem import FileSystem
 from .count_copies_once import count_once
-from .find_session import SessionFile
+from .session_files import SessionFile
 from .sub_agents import noted_parent, root_of
 from .transcript import Transcript
 

@@ -25,7 +25,7 @@ from ..log.open_reader import file_reader, open_reader
 from ..log.postgres.ranked_rows import RankedLog
 from ..log.reader import LogReader
 from ..search.ranked_segment import Segment
-from .find_session import SessionFile
+from .session_files import SessionFile
 
 logger = logging.getLogger(__name__)
 

@@ -12,7 +12,7 @@ from ..catalogue.session_list_cache import Glances
 from ..log.postgres.list_logs import stored_heads  # its driver is an extra
 from ..log.postgres.old_logs import logs_without_news
 from ..messages.message_times import instant_of
-from .find_session import SessionFile, stored_session
+from .session_files import SessionFile, stored_session
 from .sub_agents import possible_roots, root_of
 
 _ASKED = 10_000

@@ -1,7 +1,7 @@
 """Name other projects with sessions, for a user who looks for sessions in the wrong directory.
 
 A project belongs to a directory, so a checkout that was moved has a new project. Its older sessions are found by the
-git remote in their logs (`find_session.project_sessions`). Sessions without a remote are only found in the old project,
+git remote in their logs (`session_files.project_sessions`). Sessions without a remote are only found in the old project,
 which this module names.
 """
 
@@ -12,7 +12,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from ..paths import project_slug
-from .find_session import SessionFile, SessionNameError, project_sessions, session_files
+from .find_session import SessionNameError
+from .session_files import SessionFile, project_sessions, session_files
 
 _MOST_NAMED = 3
 

@@ -22,7 +22,7 @@ from ..log.database_location import parse_location, split_location
 from ..log.file_handle import is_archived
 from ..log.filesystem import FileSystem
 from ..messages.message_times import instant_of, seconds_between
-from .find_session import SessionFile
+from .session_files import SessionFile
 from .session_is_open import Identity, held_for_writing, is_open
 from .session_name import SessionName, name_from_glance
 

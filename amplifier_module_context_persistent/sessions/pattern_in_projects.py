@@ -37,8 +37,8 @@ from ..log.database_location import stored_name
 from ..log.reader import LogReader
 from ..search.pattern import Pattern
 from ..search.word_search import AllWords
-from .find_session import SessionFile
 from .pattern_in_session import ESCAPED, searched_text, word_of_matches
+from .session_files import SessionFile
 
 LEAST_BYTES = 1 << 19
 RUN_BYTES = 1 << 25

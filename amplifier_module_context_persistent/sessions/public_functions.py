@@ -27,11 +27,11 @@ from .all_sessions_index import RankedSearch
 from .best_messages import BestMessages, Narrowing, best_messages
 from .file_uses import FileUse, files_of
 from .filters import FilterError, SessionFilter, candidates, is_directory, matching, no_project
-from .find_session import SessionFile
 from .gather_figures import gathered
 from .given_times import Moment, check_range, moment_s
 from .overview import Overview, held_logs, overviews_of
 from .prices import PriceList
+from .session_files import SessionFile
 from .totals import BY, Period, Total, total_of, totals
 
 

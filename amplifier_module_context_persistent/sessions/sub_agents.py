@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from ..log.file_handle import first_line
 
 if TYPE_CHECKING:
-    from .find_session import SessionFile
+    from .session_files import SessionFile
 
 _MOST_BYTES = 1 << 16
 _CALL = re.compile("-[0-9a-f]{16}_.")

@@ -9,11 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from amplifier_module_context_persistent.catalogue.catalogue_file import FILTER_TABLES, catalogue_of
+from amplifier_module_context_persistent.catalogue.catalogue_file import catalogue_of
+from amplifier_module_context_persistent.catalogue.schema import FILTER_TABLES
 from amplifier_module_context_persistent.search.pattern import regex_pattern
 from amplifier_module_context_persistent.sessions import pattern_in_projects
-from amplifier_module_context_persistent.sessions.find_session import session_files
 from amplifier_module_context_persistent.sessions.pattern_in_projects import ProjectSearch
+from amplifier_module_context_persistent.sessions.session_files import session_files
 from tests.support.commands import run
 from tests.support.sessions_of_a_home import log_of, write
 from tests.support.sweeps import proof, whole

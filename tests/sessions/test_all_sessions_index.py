@@ -17,7 +17,6 @@ import pytest
 from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.catalogue import lock_wait, ranked_words
 from amplifier_module_context_persistent.catalogue.catalogue_file import (
-    RANKED_TABLES,
     Catalogue,
     CatalogueError,
     catalogue_of,
@@ -26,11 +25,12 @@ from amplifier_module_context_persistent.catalogue.catalogue_file import (
 from amplifier_module_context_persistent.catalogue.log_coverage import Stamp, name_of
 from amplifier_module_context_persistent.catalogue.ranked_fill import FillTarget, RankedFill, lacking
 from amplifier_module_context_persistent.catalogue.ranked_words import known_words
+from amplifier_module_context_persistent.catalogue.schema import RANKED_TABLES
 from amplifier_module_context_persistent.log.reader import LogReader
 from amplifier_module_context_persistent.search import ranked_segment as segment
 from amplifier_module_context_persistent.search.question import read_question
 from amplifier_module_context_persistent.sessions.all_sessions_index import RankedSearch
-from amplifier_module_context_persistent.sessions.find_session import session_files
+from amplifier_module_context_persistent.sessions.session_files import session_files
 from tests.support.commands import run
 from tests.support.messages import fill
 from tests.support.sessions_of_a_home import log_of, write

@@ -3,7 +3,7 @@
 from amplifier_module_context_persistent.search.ranking import Ranked
 from amplifier_module_context_persistent.search.snippet import marks_of
 from amplifier_module_context_persistent.sessions.best_messages import BestMessage
-from amplifier_module_context_persistent.sessions.find_session import SessionFile
+from amplifier_module_context_persistent.sessions.session_files import SessionFile
 from amplifier_module_context_persistent.sessions.transcript import LiveMessage
 
 

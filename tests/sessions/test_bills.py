@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from amplifier_module_context_persistent import PersistentContextManager
-from amplifier_module_context_persistent.catalogue.compute_figures import RecordPass
 from amplifier_module_context_persistent.catalogue.kept_figures import figures_of
+from amplifier_module_context_persistent.catalogue.record_pass import RecordPass
 from amplifier_module_context_persistent.sessions.bills import Bill, Bills, Cost, bills_by_turn, cost_of
 from amplifier_module_context_persistent.sessions.prices import (
     DEFAULT_PRICES,

@@ -5,12 +5,9 @@ from pathlib import Path
 import pytest
 
 from amplifier_module_context_persistent.paths import LOG_NAME, project_slug
-from amplifier_module_context_persistent.sessions.find_session import (
-    SessionNameError,
-    find_session,
-    session_files,
-)
+from amplifier_module_context_persistent.sessions.find_session import SessionNameError, find_session
 from amplifier_module_context_persistent.sessions.other_projects import last_session
+from amplifier_module_context_persistent.sessions.session_files import session_files
 from amplifier_module_context_persistent.sessions.session_origin import Relatives, relatives_of
 from tests.support.projects import LINE, two_projects
 

@@ -23,7 +23,7 @@ from amplifier_module_context_persistent.search import ranked_segment
 from amplifier_module_context_persistent.search.question import read_question
 from amplifier_module_context_persistent.sessions import index_fill, indexed_log
 from amplifier_module_context_persistent.sessions.all_sessions_index import Progress, RankedSearch
-from amplifier_module_context_persistent.sessions.find_session import SessionFile, session_files
+from amplifier_module_context_persistent.sessions.session_files import SessionFile, session_files
 from tests.support.commands import run
 from tests.support.ranked import NOW
 from tests.support.sessions_of_a_home import log_of, write

@@ -8,8 +8,8 @@ import pytest
 from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.catalogue.session_list_cache import LEAST_LOG_BYTES, Glances
 from amplifier_module_context_persistent.messages.secrets.redact import redact_text
-from amplifier_module_context_persistent.sessions.find_session import SessionFile
 from amplifier_module_context_persistent.sessions.overview import Overview, overview_of, without_secrets
+from amplifier_module_context_persistent.sessions.session_files import SessionFile
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter
 from tests.support.counted_sessions import MESSAGES, collected, counted_session
 from tests.support.counters import DoubleCounter

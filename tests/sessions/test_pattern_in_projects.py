@@ -20,8 +20,8 @@ from amplifier_module_context_persistent.catalogue.word_blocks import Block, fin
 from amplifier_module_context_persistent.log.reader import LogReader
 from amplifier_module_context_persistent.search.pattern import regex_pattern
 from amplifier_module_context_persistent.sessions import pattern_in_projects
-from amplifier_module_context_persistent.sessions.find_session import session_files
 from amplifier_module_context_persistent.sessions.pattern_in_projects import ProjectSearch
+from amplifier_module_context_persistent.sessions.session_files import session_files
 from amplifier_module_context_persistent.sessions.transcript import Transcript
 from tests.support.commands import run
 from tests.support.messages import fill

@@ -21,7 +21,7 @@ from amplifier_module_context_persistent.search.question import read_question
 from amplifier_module_context_persistent.session.ranked_recall import SessionIndex
 from amplifier_module_context_persistent.sessions import search
 from amplifier_module_context_persistent.sessions.all_sessions_index import RankedAnswer, RankedSearch
-from amplifier_module_context_persistent.sessions.find_session import SessionFile, session_files
+from amplifier_module_context_persistent.sessions.session_files import SessionFile, session_files
 from tests.support.commands import run
 from tests.support.postgres import TestServer
 from tests.support.ranked import NOW

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from amplifier_module_context_persistent.paths import LOG_NAME
-from amplifier_module_context_persistent.sessions.find_session import sessions_in
+from amplifier_module_context_persistent.sessions.session_files import sessions_in
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import random
 from pathlib import Path
 
 from amplifier_module_context_persistent.paths import LOG_NAME
-from amplifier_module_context_persistent.sessions.find_session import session_files
+from amplifier_module_context_persistent.sessions.session_files import session_files
 from tests.support.busy_logs import lines, steps
 
 NAMES = ("one", "one-0a_helper", "two", "three_x", "four")

@@ -22,8 +22,8 @@ from ...log.open_mark import SESSION_IS_OPEN
 from ...log.room_on_disk import free_bytes
 from ...messages.json_fields import present
 from ...sessions.filters import SessionFilter
-from ...sessions.find_session import SessionFile
 from ...sessions.overview import held_logs, overview_of
+from ...sessions.session_files import SessionFile
 from ...sessions.session_is_open import is_held, is_open
 from ..transfer.archive_session import archive_session, bring_back_session, estimate_session
 from ..transfer.find_host_copies import hosts_files

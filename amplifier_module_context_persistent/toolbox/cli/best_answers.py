@@ -17,8 +17,8 @@ from ...errors import RecallError
 from ...search.question_times import Period
 from ...sessions.all_sessions_index import RankedSearch
 from ...sessions.best_messages import BestMessage, BestMessages, Narrowing, best_messages
-from ...sessions.find_session import SessionFile
 from ...sessions.overview import Overview
+from ...sessions.session_files import SessionFile
 from ...sessions.session_name import read_name
 from .error_messages import UnusableError, reason, shown_path
 from .exit_codes import DONE, FINDINGS, UNUSABLE

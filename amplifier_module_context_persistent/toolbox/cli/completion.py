@@ -10,8 +10,9 @@ import click
 from click.shell_completion import CompletionItem
 
 from ...errors import LogError
-from ...sessions.find_session import find_session, session_files
+from ...sessions.find_session import find_session
 from ...sessions.other_projects import last_session
+from ...sessions.session_files import session_files
 from ...sessions.session_name import key_of, read_names
 from .terminal import one_line
 

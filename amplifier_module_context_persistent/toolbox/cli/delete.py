@@ -14,8 +14,8 @@ import click
 
 from ...log.database_location import stored_name
 from ...paths import LOG_NAME
-from ...sessions.find_session import SessionFile
 from ...sessions.overview import Overview
+from ...sessions.session_files import SessionFile
 from ...sessions.sub_agents import root_of
 from ..transfer.delete_sessions import with_sub_agents
 from ..transfer.erased_session_names import name_of_id

@@ -19,8 +19,8 @@ from ...clock import utc_now
 from ...errors import ContextPersistentError, DeleteError, LogError
 from ...log.database_location import split_location, stored_name
 from ...log.open_reader import open_reader
-from ...sessions.find_session import SessionFile
 from ...sessions.overview import Overview, held_logs, overview_of
+from ...sessions.session_files import SessionFile
 from ..transfer.copies_beside import CopiesBeside, is_second_import, is_under_own_id
 from ..transfer.delete_sessions import Deletion, delete_session, plan_deletion
 from ..transfer.erased_session_names import name_of_id, names_in, names_of_log_alone

@@ -19,7 +19,7 @@ from ...catalogue.catalogue_file import catalogue_of
 from ...errors import LogError
 from ...log.filesystem import FileSystem
 from ...sessions.filters import SessionFilter
-from ...sessions.find_session import SessionFile
+from ...sessions.session_files import SessionFile
 from ..transfer.disk_use import KINDS, DiskUse, catalogue_bytes, disk_use
 from .completion import complete
 from .error_messages import reason

@@ -21,7 +21,7 @@ from ...log.filesystem import FileSystem
 from ...messages.secrets.own_forms import OwnForms
 from ...paths import SEALED_ENDING as SEALED
 from ...sessions.filters import ALL_SESSIONS, SessionFilter
-from ...sessions.find_session import SessionFile
+from ...sessions.session_files import SessionFile
 from ..transfer.export_session import FORMATS, Export, export_session
 from .error_messages import making, reason, unreadable
 from .exit_codes import DONE, FINDINGS

@@ -15,7 +15,7 @@ from rich.text import Text
 
 from ...sessions.file_uses import ACTIONS, LEFT_OUT, FileUse, files_of
 from ...sessions.filters import ALL_SESSIONS, SessionFilter
-from ...sessions.find_session import SessionFile
+from ...sessions.session_files import SessionFile
 from ...sessions.sub_agents import with_sub_agents
 from .completion import complete
 from .exit_codes import DONE, FINDINGS

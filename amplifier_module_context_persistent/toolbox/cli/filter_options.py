@@ -20,9 +20,9 @@ import click
 
 from ...log.filesystem import FileSystem
 from ...sessions.filters import ALL_SESSIONS, FilterError, SessionFilter, candidates, matching, no_project
-from ...sessions.find_session import SessionFile, session_files, sessions_in
 from ...sessions.given_times import check_range
 from ...sessions.other_projects import named_projects
+from ...sessions.session_files import SessionFile, session_files, sessions_in
 from .completion import complete, complete_tool
 from .error_messages import UnusableError, unreadable, unusable
 from .parameters import TimeType, check_place

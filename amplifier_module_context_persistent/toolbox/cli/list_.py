@@ -26,14 +26,11 @@ from ...errors import LogError, RecallError
 from ...log.filesystem import FileSystem
 from ...paths import SEALED_ENDING, project_slug
 from ...sessions.filters import ALL_SESSIONS, SessionFilter, candidates, is_directory, is_of_time, matching
-from ...sessions.find_session import (
-    SessionFile,
-    stored_session_pages,
-)
 from ...sessions.other_projects import earlier_checkouts_hint, other_projects_hint
 from ...sessions.overview import Overview, held_logs, overview_of
 from ...sessions.prices import PriceList
 from ...sessions.resume_cost import resume_cost
+from ...sessions.session_files import SessionFile, stored_session_pages
 from ...sessions.session_is_open import Identity
 from .error_messages import UnusableError, unreadable, unusable
 from .filter_options import check_places, filter_options, no_project_error, say_unknown, say_without_time, watched

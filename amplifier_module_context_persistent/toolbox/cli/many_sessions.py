@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from ...sessions.find_session import SessionFile
 from ...sessions.gather_figures import GatheredFigures, gathered
+from ...sessions.session_files import SessionFile
 from .error_messages import unreadable
 from .filter_options import watched
 from .terminal import counted, one_line

@@ -13,9 +13,9 @@ from rich.text import Text
 from ...catalogue.session_list_cache import Glances
 from ...messages.message import metadata_of
 from ...messages.message_times import timestamp_of
-from ...sessions.find_session import SessionFile
 from ...sessions.overview import Overview, overview_of
 from ...sessions.pattern_in_session import FoundLine, HiddenText
+from ...sessions.session_files import SessionFile
 from ...sessions.session_name import SessionNames
 from ...sessions.transcript import LiveMessage
 from .error_messages import shown_path

@@ -12,9 +12,9 @@ import regex
 from ...errors import ContextPersistentError
 from ...log.database_location import stored_name
 from ...search.pattern import Pattern, regex_pattern
-from ...sessions.find_session import SessionFile
 from ...sessions.pattern_in_projects import SessionsSearch
 from ...sessions.pattern_in_session import line_test, searched_text
+from ...sessions.session_files import SessionFile
 from ...sessions.transcript import Transcript
 from .terminal import counted, one_line
 

@@ -14,10 +14,10 @@ from time import time
 import click
 
 from ...catalogue.session_list_cache import Glances
-from ...sessions.find_session import SessionFile
 from ...sessions.overview import Overview, overview_of
 from ...sessions.prices import PriceList
 from ...sessions.resume_cost import resume_cost
+from ...sessions.session_files import SessionFile
 from ...sessions.session_name import key_of
 from .amounts import money
 from .live_list import LiveList, choose, is_possible

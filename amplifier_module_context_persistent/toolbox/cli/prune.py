@@ -15,8 +15,8 @@ import click
 from ...log.file_handle import beginning
 from ...paths import LOG_NAME, project_slug
 from ...sessions.filters import SessionFilter, is_of_project, matching
-from ...sessions.find_session import SessionFile, files_in, session_files
 from ...sessions.overview import Overview
+from ...sessions.session_files import SessionFile, files_in, session_files
 from ..maintenance.note_beside_log import DELETING, WrittenFiles
 from ..transfer.delete_sessions import with_sub_agents
 from ..transfer.plain_copies import remove_abandoned_copies

@@ -25,7 +25,8 @@ from ...search.accents import in_either_form
 from ...search.pattern import compile_regex, exact_literals
 from ...search.replace_matches import replace_matches
 from ...sessions.filters import ALL_SESSIONS, SessionFilter
-from ...sessions.find_session import SessionFile, SessionNameError
+from ...sessions.find_session import SessionNameError
+from ...sessions.session_files import SessionFile
 from ..maintenance.purge_options import Purge
 from ..transfer.copies_beside import CopiesBeside, are_beside
 from ..transfer.erased_text_rule import TextRule, rule_of

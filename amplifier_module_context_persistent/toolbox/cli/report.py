@@ -19,9 +19,9 @@ from ...errors import ContextPersistentError
 from ...messages.secrets.own_forms import OwnForms
 from ...paths import LOG_NAME
 from ...sessions.filters import SessionFilter
-from ...sessions.find_session import SessionFile
 from ...sessions.hosts import projects_dirs
 from ...sessions.prices import PriceList
+from ...sessions.session_files import SessionFile
 from ...sessions.sub_agents import with_sub_agents
 from ...sessions.transcript import Transcript, session_id_in
 from .error_messages import UnusableError, making, reason, unusable

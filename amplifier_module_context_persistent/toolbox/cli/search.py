@@ -21,8 +21,8 @@ from ...log.record_line import ROLES
 from ...search.pattern import Pattern, matches_only_empty, regex_pattern, text_pattern
 from ...search.word_search import AllWords, words_pattern
 from ...sessions.filters import SessionFilter
-from ...sessions.find_session import SessionFile
 from ...sessions.pattern_in_session import search
+from ...sessions.session_files import SessionFile
 from .completion import complete
 from .error_messages import UnusableError, check_tools, shown_path, unreadable, unusable
 from .exit_codes import DONE, FINDINGS, UNUSABLE

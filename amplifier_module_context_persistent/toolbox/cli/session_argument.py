@@ -22,16 +22,9 @@ from ...log.database_location import (
     without_password,
 )
 from ...paths import session_id_of
-from ...sessions.find_session import (
-    SessionFile,
-    SessionNameError,
-    find_session,
-    project_sessions,
-    session_files,
-    sessions_in,
-    sessions_with_id_prefix,
-)
+from ...sessions.find_session import SessionNameError, find_session
 from ...sessions.other_projects import last_session
+from ...sessions.session_files import SessionFile, project_sessions, session_files, sessions_in, sessions_with_id_prefix
 from ...sessions.sub_agents import with_sub_agents
 from .completion import complete
 from .error_messages import UnusableError, reason, shown_path, unusable

@@ -21,7 +21,7 @@ from ...messages.message import result_id_of
 from ...messages.metadata import redacted_kinds
 from ...messages.outcome import ANSWERED, outcome_of
 from ...sessions.filters import ALL_SESSIONS, SessionFilter
-from ...sessions.find_session import SessionFile
+from ...sessions.session_files import SessionFile
 from ...sessions.session_name import name_from_records, read_names
 from ...sessions.session_origin import SourceCompaction, relatives_of, source_compactions
 from .error_messages import check_tools, unreadable

@@ -12,9 +12,9 @@ from rich.console import Console
 
 from ...sessions.bills import Bill, Cost
 from ...sessions.filters import SessionFilter
-from ...sessions.find_session import SessionFile
 from ...sessions.gather_figures import GatheredFigures
 from ...sessions.prices import PriceList
+from ...sessions.session_files import SessionFile
 from ...sessions.session_name import read_names
 from ...sessions.totals import SlowCallRow, Total, slowest_calls, total_of, totals_by
 from .amounts import money_of

@@ -19,8 +19,8 @@ from ...clock import utc_now
 from ...log.database_location import parse_location
 from ...log.room_on_disk import free_bytes
 from ...sessions.filters import SessionFilter, matching
-from ...sessions.find_session import SessionFile
 from ...sessions.other_projects import named_projects
+from ...sessions.session_files import SessionFile
 from ...sessions.session_name import read_name
 from ..transfer.erasure_record import SESSION, Erasure
 from ..transfer.places_synced_before import forget_synced, note_synced, synced_places

@@ -15,9 +15,9 @@ from ...messages.tool_kinds import CHANGE, READ, ToolKinds, ToolUse, same_file
 from ...sessions.all_sessions_index import RankedSearch
 from ...sessions.best_messages import BestMessage, BestMessages, Narrowing, best_messages
 from ...sessions.filters import SessionFilter
-from ...sessions.find_session import SessionFile
 from ...sessions.given_times import check_range, moment_s
 from ...sessions.overview import Overview
+from ...sessions.session_files import SessionFile
 from ...sessions.session_name import name_from_glance
 from ...sessions.transcript import LiveMessage, Transcript
 from .answer_size import fits, in_limit

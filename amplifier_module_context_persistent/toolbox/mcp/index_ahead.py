@@ -12,7 +12,7 @@ from ...catalogue.catalogue_file import only_read
 from ...catalogue.ranked_fill import RankedFill
 from ...errors import LogError
 from ...sessions.all_sessions_index import RankedSearch
-from ...sessions.find_session import SessionFile
+from ...sessions.session_files import SessionFile
 
 MOST_LOG_BYTES = 1 << 30
 """Bytes of logs whose index is kept in memory; the index takes up to a third of that."""

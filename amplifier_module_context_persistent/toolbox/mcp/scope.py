@@ -15,8 +15,8 @@ from ...messages.message import Message, result_id_of, without_thinking
 from ...messages.secrets.redact import redact_text, redact_value
 from ...messages.text import arguments_text, parts_of
 from ...sessions.filters import SessionFilter, candidates, matching
-from ...sessions.find_session import SessionFile
 from ...sessions.overview import Overview, overview_of
+from ...sessions.session_files import SessionFile
 from ...sessions.transcript import LiveMessage
 
 

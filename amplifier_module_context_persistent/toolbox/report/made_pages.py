@@ -21,7 +21,7 @@ from typing import Any
 
 from ...log.atomic_file import NewFile
 from ...log.database_location import shown_location, split_location, stored_name
-from ...sessions.find_session import SessionFile
+from ...sessions.session_files import SessionFile
 from ...sessions.session_name import METADATA_NAME
 from ..maintenance.leftovers import parts_of
 from ..maintenance.note_beside_log import Content, content_of

@@ -12,9 +12,9 @@ from ...log.filesystem import FileSystem
 from ...messages.first_line import first_line
 from ...messages.message import Message, calls_of
 from ...messages.message_times import timestamp_of
-from ...sessions.find_session import SessionFile
 from ...sessions.gather_figures import gathered
 from ...sessions.prices import PriceList
+from ...sessions.session_files import SessionFile
 from ...sessions.session_name import read_name
 from ...sessions.session_origin import relatives_of
 from ...sessions.totals import Total, totals

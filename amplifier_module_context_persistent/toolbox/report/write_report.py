@@ -21,8 +21,8 @@ from ...messages.secrets.own_forms import OwnForms
 from ...paths import LOG_NAME
 from ...sessions.bills import Bills
 from ...sessions.file_uses import FileUse, file_calls
-from ...sessions.find_session import SessionFile
 from ...sessions.prices import PriceList
+from ...sessions.session_files import SessionFile
 from ...sessions.session_name import SessionName, read_name
 from ...sessions.session_origin import relatives_of, source_compactions
 from ...sessions.transcript import Progress, Transcript, Turn

@@ -13,8 +13,8 @@ from ...log.database_location import split_location, stored_name
 from ...log.file_handle import is_archived
 from ...log.filesystem import FileSystem
 from ...paths import why_linked
-from ...sessions.find_session import SessionFile
 from ...sessions.overview import overviews_of
+from ...sessions.session_files import SessionFile
 
 
 def archive_session(path: str, *, files: FileSystem | None = None) -> Archived:

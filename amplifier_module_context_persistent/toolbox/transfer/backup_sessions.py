@@ -26,8 +26,8 @@ from ...log.database_location import refuse_other_url, stored_name
 from ...log.filesystem import FileSystem
 from ...log.open_reader import open_reader
 from ...paths import LOG_NAME
-from ...sessions.find_session import SessionFile
 from ...sessions.raw_records import StoredLog
+from ...sessions.session_files import SessionFile
 from .append_to_copy import append_to_copy
 from .archive_session import archive_like
 from .copy_in_form import copy_in_form, size_in_form

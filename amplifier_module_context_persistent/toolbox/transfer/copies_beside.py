@@ -22,7 +22,7 @@ from ...log.contract import ReadableLog
 from ...log.database_location import stored_name
 from ...log.open_reader import open_reader
 from ...paths import LOG_NAME
-from ...sessions.find_session import session_files, sessions_below
+from ...sessions.session_files import session_files, sessions_below
 from ...sessions.transcript import log_id_in
 from .erased_session_names import header_at_start, names_at_start, names_of
 from .erasure_list import lists_of

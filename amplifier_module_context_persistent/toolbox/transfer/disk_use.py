@@ -22,8 +22,8 @@ from ...log.record_kinds import kind_of
 from ...log.record_line import CONTROL_HEAD, ROLES, decode
 from ...log.save_torn_tail import saved_tails
 from ...messages.media_blocks import media_of
-from ...sessions.find_session import SessionFile
 from ...sessions.raw_records import StoredLog
+from ...sessions.session_files import SessionFile
 from ...sessions.transcript import Transcript
 from ..maintenance.leftovers import files_left
 from .archive_session import estimate_session

@@ -16,7 +16,7 @@ from typing import Any
 from ...errors import LogError
 from ...log.database_location import split_location, stored_name
 from ...paths import LOG_NAME
-from ...sessions.find_session import SessionFile
+from ...sessions.session_files import SessionFile
 from ...sessions.sub_agents import is_named_by_host, possible_roots
 from ...sessions.transcript import Transcript
 from .erased_session_names import header_at_start

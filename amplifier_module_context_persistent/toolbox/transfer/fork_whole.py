@@ -26,9 +26,9 @@ from ...log.record_line import (
     encode_object,
     message_id_of,
 )
-from ...sessions.find_session import SessionFile
 from ...sessions.overview import overview_of
 from ...sessions.raw_records import StoredLog, read_log
+from ...sessions.session_files import SessionFile
 from ...sessions.session_name import MOST_CHARS, read_name
 from ...sessions.transcript import header_session_id, log_id_in
 from ..maintenance.chained_lines import ChainedLines

@@ -14,7 +14,7 @@ from ...log.contract import ReadableLog
 from ...log.index import Index
 from ...log.open_log import open_existing, open_log
 from ...messages.metadata import given_id
-from ...sessions.find_session import sessions_of_id
+from ...sessions.session_files import sessions_of_id
 from ...view.entry import INSTRUCTING
 from .copy_log import append_all
 from .drafts import CHANGED_MEANWHILE, EarlierImport, ImportConflictError, SessionDraft

@@ -18,7 +18,7 @@ from uuid import NAMESPACE_URL, uuid5
 from ...config import Config
 from ...log.database_location import location_of, split_location, stored_name
 from ...paths import LOG_NAME, check_session_id, log_name, log_path
-from ...sessions.find_session import sessions_of_id
+from ...sessions.session_files import sessions_of_id
 from .drafts import SessionDraft
 from .earlier_import import key_at
 from .import_own_export import exported_here

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from ...errors import ContextPersistentError, reason_of
 from ...log.open_reader import open_reader
-from ...sessions.find_session import SessionFile
+from ...sessions.session_files import SessionFile
 from .append_to_copy import append_to_copy
 from .archive_session import archive_like
 from .backup_sessions import BackupStep, Done, room_of_step

@@ -32,8 +32,8 @@ from ...log.database_location import stored_name
 from ...log.open_reader import open_reader
 from ...messages.message_times import instant_of
 from ...paths import LOG_NAME, why_linked
-from ...sessions.find_session import SessionFile
 from ...sessions.overview import overview_of
+from ...sessions.session_files import SessionFile
 from ...sessions.sub_agents import is_named_by_host, possible_roots, root_of
 from ..maintenance.leftovers import place_left
 from ..maintenance.note_beside_log import DELETING, PURGING, WrittenFiles

@@ -28,7 +28,7 @@ from ...log.database_location import shown_location, stored_name
 from ...log.file_handle import size_of_log
 from ...log.open_reader import open_reader
 from ...paths import why_linked
-from ...sessions.find_session import SessionFile
+from ...sessions.session_files import SessionFile
 from ...sessions.session_is_open import is_open
 from .append_to_copy import OPEN, append_to_copy
 from .archive_session import archive_like, archive_session, is_archived_session

@@ -20,7 +20,7 @@ from ...log.open_mark import OPEN_SUFFIX, remove_stale_mark
 from ...log.open_reader import open_reader
 from ...paths import HOME_PROJECTS, LOG_NAME, check_session_id, home_projects, log_name, project_slug
 from ...sessions.filters import SessionFilter
-from ...sessions.find_session import SessionFile, session_files, sessions_below
+from ...sessions.session_files import SessionFile, session_files, sessions_below
 from ...sessions.sub_agents import root_of
 from .erasure_list import BACKUP_NAME, ListPlace, erasures_path, list_of_directory
 from .metadata_lock import remove_stale_locks

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from amplifier_module_context_persistent.sessions.find_session import project_sessions
+from amplifier_module_context_persistent.sessions.session_files import project_sessions
 from amplifier_module_context_persistent.toolbox.cli import pick_session as picking
 from amplifier_module_context_persistent.toolbox.cli.live_list import LiveList
 from amplifier_module_context_persistent.toolbox.cli.pick_session import SessionChoices

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from amplifier_module_context_persistent.sessions.find_session import SessionFile
+from amplifier_module_context_persistent.sessions.session_files import SessionFile
 from amplifier_module_context_persistent.toolbox.cli.session_argument import session_file
 from amplifier_module_context_persistent.toolbox.transfer.disk_use import DiskUse, disk_use
 from tests.support.commands import run, shows

@@ -11,7 +11,8 @@ import pytest
 from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.config import Config
 from amplifier_module_context_persistent.paths import LOG_NAME, log_path
-from amplifier_module_context_persistent.sessions.find_session import SessionNameError, find_session, session_files
+from amplifier_module_context_persistent.sessions.find_session import SessionNameError, find_session
+from amplifier_module_context_persistent.sessions.session_files import session_files
 from amplifier_module_context_persistent.sessions.transcript import Transcript
 from amplifier_module_context_persistent.toolbox.transfer.fork_session import fork_session
 from amplifier_module_context_persistent.toolbox.transfer.import_session import ImportRefusedError, import_session

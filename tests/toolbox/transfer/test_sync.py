@@ -14,7 +14,7 @@ from amplifier_module_context_persistent.log.file_handle import is_archived
 from amplifier_module_context_persistent.log.open_log import open_log
 from amplifier_module_context_persistent.log.open_mark import mark_path
 from amplifier_module_context_persistent.paths import LOG_NAME, project_slug
-from amplifier_module_context_persistent.sessions.find_session import SessionFile
+from amplifier_module_context_persistent.sessions.session_files import SessionFile
 from amplifier_module_context_persistent.toolbox.maintenance.note_beside_log import MAKING, WrittenFiles
 from amplifier_module_context_persistent.toolbox.transfer.sync_sessions import pairs_of
 from tests.support.archives import content_of_log
