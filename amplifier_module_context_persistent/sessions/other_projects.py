@@ -1,8 +1,8 @@
 """Name other projects with sessions, for a user who looks for sessions in the wrong directory.
 
 A project belongs to a directory, so a checkout that was moved has a new project. Its older sessions are found by the
-git remote in their logs (`session_files.project_sessions`). Sessions without a remote are only found in the old project,
-which this module names.
+git remote in their logs (`session_files.project_sessions`). Sessions without a remote are only found in the old
+project, which this module names.
 """
 
 from __future__ import annotations
