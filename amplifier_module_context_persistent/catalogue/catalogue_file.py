@@ -261,9 +261,8 @@ class Catalogue:
         except _FAILURES as error:
             if not _is_damage(error):
                 raise CatalogueError(f"{self.path}: {error}") from error
-            traceback.clear_frames(
-                error.__traceback__
-            )  # a statement that stopped halfway keeps its lock until it is freed
+            # A statement that stopped halfway keeps its lock until it is freed.
+            traceback.clear_frames(error.__traceback__)
             with contextlib.suppress(CatalogueError):  # otherwise another process uses it, and removes it later
                 self.remove(wait_s=0)
             raise BrokenCatalogueError(f"{self.path}: {error}; it is made anew") from error

@@ -130,9 +130,12 @@ class RankedFill:
         if self._target is None or self._covered is None or self.is_overtaken:
             return
         try:
-            while self.memory_segments and self._write(self._target):
-                pass
-            if not self.memory_segments and self._seen is not None and self._seen != self._covered:
+            is_written = True
+            while self.memory_segments and is_written:
+                is_written = self._write(self._target)
+            if self.memory_segments or self._seen is None:
+                return
+            if self._seen != self._covered:
                 with self._target.catalogue.writing() as connection:
                     note_covered(connection, self._target.name, seen=self._seen, now=self._covered)
         except CatalogueError:

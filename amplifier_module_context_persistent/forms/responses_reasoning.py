@@ -28,7 +28,8 @@ def reasoning_block(item: Mapping[str, Any]) -> Message:
             lengths[key] = [len(part) for part in texts]
     words = "\n\n".join(parts)
     block: Message = {"type": "thinking", "thinking": words, "content": [item.get("encrypted_content"), item.get("id")]}
-    if lengths not in ({}, {"summary": [len(words)]}):
+    is_one_summary = lengths == {"summary": [len(words)]}
+    if lengths and not is_one_summary:
         block["lengths"] = lengths
     more = without(item, "type", "summary", "content", "encrypted_content", "id")
     if more:

@@ -348,9 +348,9 @@ class RequestFlow:
         if before.tools_json != ask.tools_json:
             changed.append("tools")
         newly_left_out = answer.reasoning.left_out - shown.left_out
-        if not changed:
-            last = shown.last
-            newly_left_out = frozenset(ordinal for ordinal in newly_left_out if last is not None and ordinal <= last)
+        if not changed:  # only answers that the last view could show
+            last = -1 if shown.last is None else shown.last
+            newly_left_out = frozenset(ordinal for ordinal in newly_left_out if ordinal <= last)
         if newly_left_out:
             payload = {"provider": ask.facts.name, "changed": changed or ["messages"], "answers": len(newly_left_out)}
             await self._host.emit("context:reasoning_left_out", payload)

@@ -210,31 +210,46 @@ class _ManyLogs:
         self.places = list[int]()
         self.counts = list[int]()
         self._made: dict[int, Segment] = {}
-        by_catalogue: dict[Path, dict[str, tuple[RankedWords, int]]] = {}
-        by_storage: dict[str, list[tuple[RankedLog, int]]] = {}
+        self._by_catalogue: dict[Path, dict[str, tuple[RankedWords, int]]] = {}
+        """The logs with stored segments by catalogue and name; with each, the number of its first stored segment."""
+        self._by_storage: dict[str, list[tuple[RankedLog, int]]] = {}
+        """The logs in each database; with each, the number of its first segment there."""
         place = 0
         for log in logs:
-            self._first.append(len(self.places))
-            if log.stored is not None and log.catalogue is not None:
-                stored = by_catalogue.setdefault(log.catalogue, {})
-                stored[log.name] = (log.stored, len(self.places))
-                place = self._add((note.messages for note in log.stored.segments), place)
-            if log.on_server is not None:
-                by_storage.setdefault(split_location(log.path)[0], []).append((log.on_server, len(self.places)))
-                place = self._add(counts_of(log.on_server), place)
-            self._made.update(enumerate(log.memory_segments, len(self.places)))
-            place = self._add((segment.messages for segment in log.memory_segments), place) + GAP
+            place = self._add_log(log, place) + GAP
         self._postings: dict[int, list[tuple[int, Postings]]] = {}
         self._columns: dict[int, MessageColumns] = {}
-        self._stored = []
-        for path, words in by_catalogue.items():
+        self._stored = list[StoredSegments]()
+        for path, words in self._by_catalogue.items():
             connection = open_ones.enter_context(Catalogue(path).reading())
             check_unchanged(connection, {name: stored for name, (stored, _) in words.items()})
             self._stored.append(StoredSegments(connection, list(words.values())))
-        self._on_servers = [
-            ServerWords(open_ones.enter_context(ranked_server(storage, VERSION)), kept)
-            for storage, kept in by_storage.items()
-        ]
+        self._on_servers = list[ServerWords]()
+        for storage, kept in self._by_storage.items():
+            server = open_ones.enter_context(ranked_server(storage, VERSION))
+            self._on_servers.append(ServerWords(server, kept))
+
+    def _add_log(self, log: IndexedLog, place: int) -> int:
+        """Number the segments of a log: first the stored ones, then those on a server, then those in memory.
+
+        Args:
+            log: the log.
+            place: the place of its first message.
+
+        Returns:
+            The place after its last message.
+        """
+        self._first.append(len(self.places))
+        if log.stored is not None and log.catalogue is not None:
+            stored = self._by_catalogue.setdefault(log.catalogue, {})
+            stored[log.name] = (log.stored, len(self.places))
+            place = self._add((note.messages for note in log.stored.segments), place)
+        if log.on_server is not None:
+            storage, _ = split_location(log.path)
+            self._by_storage.setdefault(storage, []).append((log.on_server, len(self.places)))
+            place = self._add(counts_of(log.on_server), place)
+        self._made.update(enumerate(log.memory_segments, len(self.places)))
+        return self._add((segment.messages for segment in log.memory_segments), place)
 
     def _add(self, counts: Iterable[int], place: int) -> int:
         for count in counts:

@@ -382,13 +382,7 @@ class Server:
         connection.layout = LAYOUTS[version]  # type: ignore[attr-defined]  # of DeadlineConnection
         if fsync == "off":
             logger.warning("%s runs with fsync=off: what it acknowledges does not survive a power cut", shown)
-        info = connection.info
-        if not info.host.startswith("/") and info.host not in _LOCAL_HOSTS:
-            sslmode = info.get_parameters().get("sslmode", "prefer")
-            if sslmode != "verify-full":
-                logger.warning(
-                    "%s is another machine, and sslmode=%s does not prove which; use verify-full", shown, sslmode
-                )
+        _warn_of_unproved_host(connection.info, shown)
 
     def _learn_kind(self, psycopg: Any, connection: Any) -> None:
         """Read the server's timeline, and whether its rows have places; a server of another kind may lack either."""
@@ -492,3 +486,13 @@ def first_line(error: Exception) -> str:
     """Return the first line of an error's message; for an empty message, the name of the error's class."""
     lines = str(error).strip().splitlines()
     return lines[0] if lines else type(error).__name__
+
+
+def _warn_of_unproved_host(info: psycopg.ConnectionInfo, shown: str) -> None:
+    """Log a warning if the server is another machine, and the connection does not prove which machine it is."""
+    is_local = info.host.startswith("/") or info.host in _LOCAL_HOSTS
+    if is_local:
+        return
+    sslmode = info.get_parameters().get("sslmode", "prefer")
+    if sslmode != "verify-full":
+        logger.warning("%s is another machine, and sslmode=%s does not prove which; use verify-full", shown, sslmode)

@@ -199,7 +199,8 @@ def labelled_values(text: str, first: int, end: int) -> list[Secret]:
         value = match["secret"].rstrip(".,:;*_`")
         is_quoted = is_program and strength is Likelihood.STRONG and not is_prose
         is_boxed = strength is Likelihood.WEAK and _BOXED.search(match[0]) is not None
-        if is_secret_text(value, name, is_quoted=is_quoted) or (is_boxed and is_chosen_word(value)):
+        is_boxed_word = is_boxed and is_chosen_word(value)
+        if is_boxed_word or is_secret_text(value, name, is_quoted=is_quoted):
             start = match.start("secret")
             return [Secret(start, start + len(value), kind_of_name(name))]
     return _in_sentence(text, first, end, name)

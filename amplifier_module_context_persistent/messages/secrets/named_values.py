@@ -85,25 +85,30 @@ def find_named(searched: SearchedText) -> list[Secret]:
     folded = searched.folded
     found = list[Secret]()
     searched.names = []
-    done = at = table_end = 0
+    at = 0  # the end of the last name or secret
+    done = 0  # the end of the last secret
+    table_end = 0
     for begin in _begin(folded):
         match = _NAMED.match(folded, begin) if begin >= at else None
         if match is None:
             continue
         at = match.end()
-        end = match.start("separator") if match["separator"] is not None else at
+        has_value = match["separator"] is not None
+        end = match.start("separator") if has_value else at
         first = _first_of_name(text, match.start(), done)
         if _IN_ARN.search(text, max(0, first - 14), first):
             continue  # arn:aws:secretsmanager:…:123456789012:secret:NAME, did:key:…
-        value = _assigned(text, folded, match, first) if match["separator"] is not None else None
-        new = [value, *_continued(text, value)] if value else labelled_values(text, first, end)
-        if new:
-            found += new
-            done = at = max(at, new[-1].end)
+        value = _assigned(text, folded, match, first) if has_value else None
+        if value is not None:
+            new = [value, *_continued(text, value)]
+        else:
+            new = labelled_values(text, first, end)
         searched.names.append((first, end))
         if new:
-            continue
-        if at > table_end:
+            found += new
+            at = max(at, new[-1].end)
+            done = at
+        elif at > table_end:
             below, table_end = find_in_table(text, first, end)
             if not table_end:
                 below, table_end = find_in_rows(text, first, end)

@@ -35,6 +35,9 @@ def best_excerpt(text: str, worth: Mapping[str, float], *, chars: int = MOST_CHA
         first = end = len(text) - len(text.lstrip())
     line_start = text.rfind("\n", 0, first) + 1
     line_end = text.find("\n", end)
-    line_end = len(text) if line_end < 0 else line_end
-    start = max(line_start, min((first + end - chars) // 2, line_end - chars))
+    if line_end < 0:
+        line_end = len(text)
+    centred = (first + end - chars) // 2  # the words are in the middle of the excerpt
+    last_start = line_end - chars
+    start = max(line_start, min(centred, last_start))
     return Excerpt(start, text[start : min(line_end, start + chars)])
