@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -171,30 +171,40 @@ class RecordPass:
         message_id = given_id(message) or ""
         if own is None:
             if _is_billed_elsewhere(message):
-                for request in self._own.get(message_id, ()):
-                    request.usage = None
+                _bill_nothing(self._own.get(message_id, ()))
             return
-        for request in self._met.get(message_id, ()):
-            request.usage = None
+        _bill_nothing(self._met.get(message_id, ()))
         requests = self._own.setdefault(message_id, []) if message_id else []
         usages = [own] if own.compaction is None else [own, own.compaction]
-        time_us = microseconds(timestamp_of(message))
         for number, usage in enumerate(usages):
-            made = Request(usage, storable_text(own.provider), storable_text(own.model), time_us, usage.output)
-            made.bill_id = bill_id(message, usage, number)
-            if number == 0:
-                made.answer_id = message_id
-                made.is_output_estimated = usage.output is None
-                made.output_tokens = self._count(message) if usage.output is None else usage.output
-            if number < len(requests):
+            made = self._request_of_version(message, own, usage, number)
+            is_of_earlier_version = number < len(requests)
+            if is_of_earlier_version:
                 for name in _OF_VERSION:
                     setattr(requests[number], name, getattr(made, name))
             else:
                 requests.append(made)
                 self.requests.append(made)
             self._withdraw_earlier(requests[number])
-        for request in requests[len(usages) :]:
-            request.usage = None
+        _bill_nothing(requests[len(usages) :])
+
+    def _request_of_version(self, message: Message, own: ReportedUsage, usage: ReportedUsage, number: int) -> Request:
+        """Return a request that the own usage of an answer bills.
+
+        Args:
+            message: the answer.
+            own: its own usage.
+            usage: the part of it that this request bills: the usage itself, or that of a compaction.
+            number: 0 for the usage itself, 1 for that of a compaction.
+        """
+        time_us = microseconds(timestamp_of(message))
+        made = Request(usage, storable_text(own.provider), storable_text(own.model), time_us, usage.output)
+        made.bill_id = bill_id(message, usage, number)
+        if number == 0:
+            made.answer_id = given_id(message) or ""
+            made.is_output_estimated = usage.output is None
+            made.output_tokens = self._count(message) if usage.output is None else usage.output
+        return made
 
     def _withdraw_earlier(self, request: Request) -> None:
         """Let an earlier request of the same bill cost nothing.
@@ -279,3 +289,8 @@ def _is_billed_elsewhere(message: Message) -> bool:
     """
     imported = metadata_of(message).get("imported")
     return isinstance(imported, dict) and "usage" in imported
+
+
+def _bill_nothing(requests: Iterable[Request]) -> None:
+    for request in requests:
+        request.usage = None

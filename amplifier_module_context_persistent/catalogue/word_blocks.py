@@ -94,15 +94,20 @@ def find_blocks(
     reader = _FilterReader(connection, covered)
     rows_by_block = dict[tuple[str, int], Row]()
     for runs in asked:
-        (first, places), *others = asked_parts(runs)
-        rows = {key: row for key, row in reader.all_rows(first).items() if _may_match(row, places)}
-        for part, places in others:
-            rows = {key: row for key, row in rows.items() if _may_match(reader.row(part, key), places)}
-        rows_by_block.update(rows)
+        rows_by_block.update(_blocks_with(runs, reader))
     ranges = dict[str, list[tuple[int, int]]]()
     for (name, _), row in sorted(rows_by_block.items()):
         ranges.setdefault(name, []).append((row.first_offset, row.last_offset))
     return FoundBlocks(ranges, reader.damaged)
+
+
+def _blocks_with(runs: Sequence[str], reader: _FilterReader) -> dict[tuple[str, int], Row]:
+    """Return the blocks whose filters may have all runs. The filters with the most runs are read first, and whole."""
+    (first_part, places), *other_parts = asked_parts(runs)
+    rows = {key: row for key, row in reader.all_rows(first_part).items() if _may_match(row, places)}
+    for part, places in other_parts:
+        rows = {key: row for key, row in rows.items() if _may_match(reader.row(part, key), places)}
+    return rows
 
 
 @dataclass(frozen=True, slots=True)

@@ -255,17 +255,10 @@ def read_ui_message(message: Mapping[str, Any]) -> UiMessage:
     if not parts:  # older: the text, and calls beside it
         invoked = [{"type": "tool-invocation", "toolInvocation": one} for one in items(message.get("toolInvocations"))]
         parts = [*invoked, *blocks_of(message.get("content"))]
-    others: list[Mapping[str, Any]] = []
-    steps: list[list[Mapping[str, Any]]] = [[]]
-    for part in parts:
-        if part.get("type") == "step-start":
-            steps.append([])
-        elif not _is_conversation(part):
-            others.append(part)
-        else:
-            if _has_call(steps[-1]) and not _is_tool(part):
-                steps.append([])
-            steps[-1].append(part)
+    others: list[Mapping[str, Any]] = [
+        part for part in parts if not _is_step_start(part) and not _is_conversation(part)
+    ]
+    steps = _steps_of(parts)
     if role != "assistant":
         blocks = map(_block, chain.from_iterable(steps))
         said = [block for block in blocks if block is not None]
@@ -274,6 +267,26 @@ def read_ui_message(message: Mapping[str, Any]) -> UiMessage:
     for step in filter(None, steps):
         messages += _messages_of_step(step)
     return UiMessage(messages, others)
+
+
+def _is_step_start(part: Mapping[str, Any]) -> bool:
+    return part.get("type") == "step-start"
+
+
+def _steps_of(parts: Iterable[Mapping[str, Any]]) -> list[list[Mapping[str, Any]]]:
+    """Divide the parts of the conversation into steps: a step begins where a part says so, and after calls of tools."""
+    steps: list[list[Mapping[str, Any]]] = [[]]
+    for part in parts:
+        if _is_step_start(part):
+            steps.append([])
+            continue
+        if not _is_conversation(part):
+            continue
+        follows_calls = _has_call(steps[-1]) and not _is_tool(part)
+        if follows_calls:
+            steps.append([])
+        steps[-1].append(part)
+    return steps
 
 
 def _is_tool(part: Mapping[str, Any]) -> bool:

@@ -35,7 +35,9 @@ def bundled(bodies: Sequence[bytes]) -> Sequence[bytes]:
     if len(bodies) < 2:
         return bodies
     controls = [body for body in bodies if body.startswith(CONTROL_HEAD)]
-    if len(bodies) - len(controls) < 2 or any(map(_frames_reset, controls)):
+    messages = len(bodies) - len(controls)
+    are_framed = any(map(_frames_reset, controls))
+    if messages < 2 or are_framed:
         return bodies
     first = next(position for position, body in enumerate(bodies) if not body.startswith(CONTROL_HEAD))
     together = bodies[first:]

@@ -199,7 +199,10 @@ class FileHandle:
             if self.archive is not None:
                 return self.archive.read(offset, size)
             block = read(fd, size, offset)
-            while len(block) < size and block and (more := read(fd, size - len(block), offset + len(block))):
+            while 0 < len(block) < size:
+                more = read(fd, size - len(block), offset + len(block))
+                if not more:
+                    break
                 block += more
         except OSError as error:
             raise unreadable(error, self.path) from error

@@ -256,17 +256,8 @@ class Store:
                 session = opening.task.result()
                 known = opening.known
             else:
-                history = session.history
-                queue = session.queue
                 known = session.log.index
-                prepared = prepare(history)
-                carried = history.deferred.take()
-                if carried:
-                    unstored = partial(history.deferred.put_back, carried)
-                    prepared = history.carrying(carried, prepared)
-                    await queue.append(prepared, small=small, looks_back=looks_back, ids=ids, unstored=unstored)
-                elif not small or queue.append_at_once(prepared) is None:
-                    await queue.append(prepared, small=False, looks_back=looks_back, ids=ids)
+                await _append_to(session, prepare, small=small, looks_back=looks_back, ids=ids)
         except LogCreateError as error:
             if opening is not None:
                 session = opening.task.result()
@@ -451,3 +442,29 @@ class Session:
             return function(log)
 
         return await self.queue.run(read_again_if_scanned_again)
+
+
+async def _append_to(
+    session: Session,
+    prepare: Callable[[RecordBuilder], Prepare],
+    *,
+    small: bool,
+    looks_back: bool,
+    ids: frozenset[str],
+) -> None:
+    """Append records to an open session, with the records that wait for the next append. Arguments as in `append`.
+
+    Small records without others are written on this thread, if the log is free.
+    """
+    history = session.history
+    queue = session.queue
+    prepared = prepare(history)
+    carried = history.deferred.take()
+    if carried:
+        unstored = partial(history.deferred.put_back, carried)
+        prepared = history.carrying(carried, prepared)
+        await queue.append(prepared, small=small, looks_back=looks_back, ids=ids, unstored=unstored)
+        return
+    is_written = small and queue.append_at_once(prepared) is not None
+    if not is_written:
+        await queue.append(prepared, small=False, looks_back=looks_back, ids=ids)

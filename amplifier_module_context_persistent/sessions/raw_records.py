@@ -78,16 +78,26 @@ def pieces_of(offset: int, line: bytes) -> Iterator[Piece]:
     try:
         value = decode(line)
     except ValueError:
-        end = 0
-        for start, stop in whole_records(line):
-            if line[end:start].strip(_PADDING):
-                yield offset + end, line[end:start], None
-            yield offset + start, line[start:stop], decode(line[start:stop])
-            end = stop
-        if line[end:].strip(_PADDING) or not end:
-            yield offset + end, line[end:], None
-    else:
-        yield offset, line, value if "_record" in value or has_role(value) else None
+        yield from _pieces_of_damaged(offset, line)
+        return
+    is_record = "_record" in value or has_role(value)
+    yield offset, line, value if is_record else None
+
+
+def _pieces_of_damaged(offset: int, line: bytes) -> Iterator[Piece]:
+    """Yield the pieces of a line that is not one record. A line without a record is one piece, even if it is blank."""
+    end = 0  # of the last record
+    for start, stop in whole_records(line):
+        gap = line[end:start]
+        if gap.strip(_PADDING):
+            yield offset + end, gap, None
+        record = line[start:stop]
+        yield offset + start, record, decode(record)
+        end = stop
+    rest = line[end:]
+    has_no_record = end == 0
+    if has_no_record or rest.strip(_PADDING):
+        yield offset + end, rest, None
 
 
 def control_body(line: bytes, value: Message) -> bytes:

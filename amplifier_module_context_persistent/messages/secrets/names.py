@@ -242,10 +242,10 @@ class Likelihood(Enum):
 def likelihood_of(name: str) -> Likelihood:
     """Return how likely a name makes its value a secret."""
     words = _words_of(name)
-    beside = {words[0], *words[-2:-1]} if words else set()
-    if name[-len(_NO_NAME) :].lower() == _NO_NAME:
+    if not words or name[-len(_NO_NAME) :].lower() == _NO_NAME:
         return Likelihood.NONE
-    if not words or not beside.isdisjoint(_NO_SECRETS) or not beside.isdisjoint(_ASKS):
+    beside = {words[0], *words[-2:-1]}  # the first word, and the word before the last
+    if not beside.isdisjoint(_NO_SECRETS) or not beside.isdisjoint(_ASKS):
         return Likelihood.NONE
     if words[-1] in _TOKEN_WORDS and not beside.isdisjoint(_NO_TOKENS):
         return Likelihood.NONE

@@ -127,17 +127,23 @@ def find_in_calls(searched: SearchedText) -> list[Secret]:
     found += _keys_of_services(searched)
     found += _passwords_of(_ENCODERS.matches(_ENCODED, searched, is_folded=False), text)
     for beginning in _BEGINNINGS.possible_in(searched):
-        at = text.find(beginning)
-        while at >= 0:
-            end = at + len(beginning)
-            is_whole = at == 0 or not _IN_WORD.match(text, at - 1, at)
-            is_client = _CLIENT.search(text, max(0, at - 40), at) is not None
-            is_clear_name = is_client or beginning not in _GENERIC
-            secret = _argument_at(text, end, _BY_NAME[beginning[:-1]], is_client=is_client) if is_whole else None
-            if secret is not None and (is_clear_name or _is_certain(text, secret)):
-                found.append(secret)
-            at = text.find(beginning, end)
+        found += _arguments_behind(text, beginning)
     return found
+
+
+def _arguments_behind(text: str, beginning: str) -> Iterator[Secret]:
+    """Yield the passwords among the arguments of all calls with one beginning, such as `connect(`."""
+    argument = _BY_NAME[beginning[:-1]]
+    at = text.find(beginning)
+    while at >= 0:
+        end = at + len(beginning)
+        is_whole = at == 0 or not _IN_WORD.match(text, at - 1, at)
+        is_client = _CLIENT.search(text, max(0, at - 40), at) is not None
+        is_clear_name = is_client or beginning not in _GENERIC
+        secret = _argument_at(text, end, argument, is_client=is_client) if is_whole else None
+        if secret is not None and (is_clear_name or _is_certain(text, secret)):
+            yield secret
+        at = text.find(beginning, end)
 
 
 def _keys_of_services(searched: SearchedText) -> Iterator[Secret]:

@@ -10,7 +10,7 @@ Exit codes: 0 proved, 1 the rebuilt view differs from the one in use then, is in
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import click
@@ -237,6 +237,13 @@ def show_difference(transcript: Transcript, number: int, view: Sequence[Message]
         newly = [position for position in range(piece.first, piece.last + 1) if position in numbers_before]
         if newly:
             printer.note(f"newly {piece.mark}: {counted(len(newly), 'message')}, {_range(newly[0], newly[-1])}")
+    _show_no_longer_inserted(pieces_before, view, printer)
+
+
+def _show_no_longer_inserted(
+    pieces_before: Iterable[ShownMessage | UnseenRun], view: Sequence[Message], printer: MessagePrinter
+) -> None:
+    """Print the messages that only the view before contains, and that are not in the history."""
     for piece in pieces_before:
         if not isinstance(piece, ShownMessage):
             continue
