@@ -191,7 +191,8 @@ def kept_after(entries: Sequence[Entry], first_kept: int) -> list[Entry]:
     at = next((position for position, entry in enumerate(entries) if entry.ordinal == first_kept), None)
     if at is None:
         return []
-    before, after = entries[:at], entries[at:]
+    before = entries[:at]
+    after = entries[at:]
     groups = tool_groups(before)
     held = set[int]()
     for group in groups:

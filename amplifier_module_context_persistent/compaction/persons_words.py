@@ -59,11 +59,13 @@ def kind_of(line: str) -> Line:
         return Line.MACHINE
     unspaced = len(_UNSPACED.findall(text))
     if unspaced:
-        words, is_plain = unspaced // CHARS_A_WORD, len(_OF_PROSE.findall(text)) >= LEAST_LETTERS * len(text)
+        words = unspaced // CHARS_A_WORD
+        is_plain = len(_OF_PROSE.findall(text)) >= LEAST_LETTERS * len(text)
     else:
         given = text.split()
         plain = sum(_PLAIN.match(word) is not None for word in given)
-        words, is_plain = len(given), plain >= PLAIN_SHARE * len(given)
+        words = len(given)
+        is_plain = plain >= PLAIN_SHARE * len(given)
     if not is_plain:
         return Line.MACHINE
     return Line.PROSE if words >= LEAST_WORDS else Line.EITHER
@@ -180,7 +182,8 @@ def words_cut(told: Iterable[Told], keep_chars: int) -> Cut:
     cut = prose_cut(keep_chars - keep_chars // 2, keep_chars // 2)
     lines = list[tuple[int, int, int]]()
     for number, (chars, standing) in enumerate(told):
-        start, end = cut.head_chars, chars - cut.tail_chars
+        start = cut.head_chars
+        end = chars - cut.tail_chars
         room = max(keep_chars // 2, MOST_LINE_CHARS)
         for first, last in standing:
             if start <= first and last <= end and last - first <= room:

@@ -25,7 +25,8 @@ MARGIN_BYTES = 20_000
 """The bytes of a request that are not messages, system text or definitions of tools."""
 _MANY = 1 << 40
 _COMMON = frozenset({"image/png", "image/jpeg", "image/jpg", "image/webp"})
-_GIF, _HEIF = frozenset({"image/gif"}), frozenset({"image/heic", "image/heif"})
+_GIF = frozenset({"image/gif"})
+_HEIF = frozenset({"image/heic", "image/heif"})
 
 
 class ShownMedium(NamedTuple):

@@ -216,7 +216,8 @@ class Arranger:
             else:
                 self._store(head, 0, (), None)
                 if head.origin.late or head.role not in INSTRUCTING:
-                    self.previous, self.answered = head, False
+                    self.previous = head
+                    self.answered = False
         self.tokens += sum(map(attrgetter("tokens"), self.items[first_new:]))
         self.entries = self.entries + entries
         if not self.how.wire.answer_last and self._ends_with_answer:
@@ -230,7 +231,8 @@ class Arranger:
         No user message is inserted between the item and the next message.
         """
         self.items.append(Item(inserted=item.message, tokens=item.tokens))
-        self.previous, self.answered = next_head, True
+        self.previous = next_head
+        self.answered = True
 
     def _places(self, groups: Sequence[Group]) -> tuple[int, dict[int, str]]:
         """Return the places of the plan's insertions. A place is the position of the group that follows.
@@ -307,7 +309,8 @@ class Arranger:
             self.open_calls.discard(call.id)  # a result answers the last call of its id
             new_name = "" if result.form.named else name
             self._store(result, self._longer(call, call_id, new_name), (), (call_id, name))
-        self.previous, self.answered = head, True
+        self.previous = head
+        self.answered = True
 
     def _insert_text(self, text: str) -> None:
         """Insert a user message. Many gap markers have the same text, so each text is made and counted once."""

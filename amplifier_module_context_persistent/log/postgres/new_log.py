@@ -29,7 +29,8 @@ from .sqlstates import LOCK_NOT_AVAILABLE
 if TYPE_CHECKING:
     import psycopg
 
-_BLOCK_ROWS, _BLOCK_BYTES = 2_000, 4 << 20
+_BLOCK_ROWS = 2_000
+_BLOCK_BYTES = 4 << 20
 _MOST_IDLE_S = 15.0
 """The longest time, in seconds, for which the transaction lives if the server hears nothing from this process."""
 _PULSE_S = 3.0

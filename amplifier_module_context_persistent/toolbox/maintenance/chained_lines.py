@@ -12,7 +12,8 @@ class ChainedLines:
     """Writes records and other bytes as lines with LF. Each line's checksum continues that of the line before."""
 
     def __init__(self, write: Callable[[bytes], None]) -> None:
-        self._write, self._seed = write, 0
+        self._write = write
+        self._seed = 0
         self.has_raw = False
         """Whether any bytes that are not a record were written."""
 
@@ -23,7 +24,8 @@ class ChainedLines:
 
     def put_raw(self, line: bytes) -> None:
         """Copy bytes that are not a record. The chain of checksums continues through these bytes, as in a reader."""
-        self.has_raw, stored = True, stored_crc(line)
+        self.has_raw = True
+        stored = stored_crc(line)
         self._seed = crc32(line, self._seed) if stored is None else stored
         self._write(line + b"\n")
 

@@ -70,7 +70,8 @@ class WrittenFiles:
         except (OSError, ValueError, RecursionError):
             return note
         if isinstance(value, dict) and value.get("version") == _VERSION:
-            note.begun, note.time = str(value.get("begun", "")), str(value.get("time", ""))
+            note.begun = str(value.get("begun", ""))
+            note.time = str(value.get("time", ""))
             named = value.get("files")
             note.contents = _contents(named) if isinstance(named, dict) else {}
         return note
@@ -100,12 +101,15 @@ class WrittenFiles:
 
     def begin(self, what: str, time: str = "") -> None:
         """Note that an operation has begun, and save the note."""
-        self.begun, self.time = what, time
+        self.begun = what
+        self.time = time
         self.save()
 
     def clear(self) -> None:
         """Forget everything that is noted, and remove the note's file."""
-        self.contents, self.begun, self.time = {}, "", ""
+        self.contents = {}
+        self.begun = ""
+        self.time = ""
         self.save()
 
     def finish(self) -> None:
@@ -162,7 +166,8 @@ def content_of(path: str | Path) -> Content:
     Raises:
         OSError: the file cannot be read.
     """
-    digest, size = hashlib.sha256(), 0
+    digest = hashlib.sha256()
+    size = 0
     with open_regular(path) as file:
         while block := file.read(_BLOCK_BYTES):
             digest.update(block)

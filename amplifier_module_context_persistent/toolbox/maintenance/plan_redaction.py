@@ -45,10 +45,12 @@ class LookingScanner(Scanner):
             if self._pass is None:
                 self.feed_lines(lines[number:])
                 return
-            at, first = NumberedLine(self.line + 1, self.offset, line[:-1]), len(self.index)
+            at = NumberedLine(self.line + 1, self.offset, line[:-1])
+            first = len(self.index)
             self.feed_lines([line])
             if self._is_strange():
-                self._pass, self._is_ended = None, True
+                self._pass = None
+                self._is_ended = True
             else:
                 self._pass.take_pieces(at, first, damaged=False)
 

@@ -202,7 +202,8 @@ def _follow(reader: ReadableLog) -> None:
 
 def _count_beside(reader: ReadableLog, purge: Purge, counts: PurgeCounts) -> None:
     """Count the log's bytes, the torn tails that the purge affects, and rows that an earlier log of this name left."""
-    counts.bytes_before, file = reader.describe().size_bytes, file_reader(reader)
+    counts.bytes_before = reader.describe().size_bytes
+    file = file_reader(reader)
     if file is None:
         counts.leftover_lines = 0 if purge.is_torn_only else leftover_lines(reader)
         return

@@ -42,7 +42,9 @@ class PurgeFile:
     """
 
     def __init__(self, reader: LogReader, purge: Purge, lock_timeout_s: float) -> None:
-        self._reader, self._files, self._takes_tails = reader, reader.file.files, purge.torn
+        self._reader = reader
+        self._files = reader.file.files
+        self._takes_tails = purge.torn
         self._timeout_s = lock_timeout_s
         self._path = f"{reader.path}{PURGING_SUFFIX}-{token_hex(4)}"
         self._check = LogReader(
@@ -103,7 +105,8 @@ class PurgeFile:
             PurgeError: the catalogue cannot be removed; nothing was changed.
             LogFailedError: the log was purged, but a later step was refused.
         """
-        reader, path = self._reader, self._reader.path
+        reader = self._reader
+        path = self._reader.path
         is_plain = reader.file.archive is None  # an archived log's end is torn only if a frame is damaged
         if (torn := reader.torn) and is_plain and not self._takes_tails:
             save_torn_tail(self._files, reader.file.descriptor, path, torn)
@@ -154,7 +157,8 @@ class PurgeFile:
             return 0
 
     def _close(self) -> None:
-        fd, self._fd = self._fd, -1
+        fd = self._fd
+        self._fd = -1
         if fd >= 0:
             with contextlib.suppress(OSError):
                 self._files.close(fd)

@@ -51,7 +51,8 @@ class PurgeRows:
 
     def __init__(self, reader: PostgresReader, location: str, timeout_s: float) -> None:
         storage, self._name = split_location(location)
-        self._reader, self._held = reader, reader.head
+        self._reader = reader
+        self._held = reader.head
         self._new = NewStoredLog(location_of(storage, self._name + _BESIDE), timeout_s=timeout_s, like=reader.head)
         self.write = self._new.write
 

@@ -101,8 +101,11 @@ class Rewrite:
         unaltered: Mapping[int, str] = MappingProxyType({}),
         scanner: Scanner | None = None,
     ) -> None:
-        self._reader, self.counts, self._time = reader, counts, time
-        self._lines, self._put = lines, lines.put
+        self._reader = reader
+        self.counts = counts
+        self._time = time
+        self._lines = lines
+        self._put = lines.put
         index = reader.index
         self._total = len(index)
         self._gone = ordinals_gone(index, purge)
@@ -383,7 +386,8 @@ class Rewrite:
         if name == "header":
             known = as_known_version(value)
             if known is not value:
-                line, value = encode_object(known) + b"}", known
+                line = encode_object(known) + b"}"
+                value = known
         changed = redact_control(value, self._purge.redact) if self._purge.redact else value
         is_changed = changed != value
         if name == "header" and self._purge.redact:
@@ -408,7 +412,8 @@ class Rewrite:
 
     def _is_void(self, name: str, value: Message) -> bool:
         """Return whether a control record refers to removed messages or is void after the purge."""
-        kind, counts = kind_of(name), self.counts
+        kind = kind_of(name)
+        counts = self.counts
         if kind.depends_on_history:  # the plan depends on the whole history of its view
             return self._purge.redact is None or bool(counts.messages_redacted + counts.controls_redacted)
         if holds_item(value) and (self._gone_ids or counts.messages_redacted):
@@ -445,15 +450,20 @@ class Rewrite:
             time=time,
         ):
             self._put(body)
-        self._live, self._plan_put = live, False
+        self._live = live
+        self._plan_put = False
 
     def _name_reset(self) -> tuple[str, str, str]:
         """Return the id, the reason and the time of the next reset: those of the reset that took effect."""
-        old, redact = self._reset, self._purge.redact
+        old = self._reset
+        redact = self._purge.redact
         name, reason, time = ("purge", "purge", self._time) if old is None else (old.id, old.reason, old.time)
         if redact is not None and any(redact(text) != text for text in (name, reason, time)):
-            name, reason, time = "purge", "purge", self._time
-        reset_id, number = name, 1
+            name = "purge"
+            reason = "purge"
+            time = self._time
+        reset_id = name
+        number = 1
         while reset_id in self._reset_ids:  # a damaged reset may take effect twice
             number += 1
             reset_id = f"{name}-{number}"

@@ -59,7 +59,8 @@ def _check(log: StoredLog, check: Callable[[StoredLog], None]) -> None:
 
 
 def _replace(log: StoredLog, new: PurgeFile | PurgeRows, lines: Iterable[bytes]) -> None:
-    index, end = log.index, log.scanner.offset
+    index = log.index
+    end = log.scanner.offset
     with new, new.refusing():
         for line in lines:
             new.write(line + b"\n")

@@ -31,8 +31,11 @@ class KnownScan:
 
     def __init__(self, reader: LogReader, purge: Purge, unaltered: Mapping[int, str]) -> None:
         self._scanner: Scanner | None = reader.scanner
-        self._index, self._purge, self._unaltered = reader.index, purge, unaltered
-        self._identity, self._end = reader.file.identity, reader.known_end
+        self._index = reader.index
+        self._purge = purge
+        self._unaltered = unaltered
+        self._identity = reader.file.identity
+        self._end = reader.known_end
 
     def load(self, log: FileHandle, max_record_bytes: int) -> Scanner | None:
         """Return the scan, or None if the file or its scanned bytes, or the size limit, are not those of the scan.
@@ -42,7 +45,8 @@ class KnownScan:
         Raises:
             LogUnreadableError: the log cannot be read.
         """
-        scanner, self._scanner = self._scanner, None
+        scanner = self._scanner
+        self._scanner = None
         if scanner is None or scanner.max_record_bytes != max_record_bytes or log.identity != self._identity:
             return None
         if scanner.offset > log.size() or log.before(scanner.offset, len(self._end)) != self._end:

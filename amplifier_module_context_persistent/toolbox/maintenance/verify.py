@@ -158,7 +158,8 @@ def verify_log(path: str, *, files: FileSystem | None = None) -> Report:
 
 
 def _report(reader: ReadableLog) -> Report:
-    described, index = reader.describe(), reader.index
+    described = reader.describe()
+    index = reader.index
     messages = dict(Counter(ROLES[role] for role in index.columns.roles))
     report = Report(described.location, described.size_bytes, messages, len(index.live))
     for kind, count in index.control_counts.items():

@@ -129,7 +129,8 @@ def _read(place: Path, _stamp: tuple[int, int, int]) -> list[AgentFork]:
     for line in place.read_bytes().splitlines():
         with contextlib.suppress(ValueError, TypeError, KeyError, RecursionError):
             value = json.loads(line)
-            path, content = str(value["path"]), (int(value["size"]), str(value["sha256"]))
+            path = str(value["path"])
+            content = (int(value["size"]), str(value["sha256"]))
             one = found.setdefault(path, AgentFork(path, str(value["agent"]), str(value["log"])))
             if one.log_id != value["log"]:  # the first file was removed, and its name given to another one
                 one = found[path] = AgentFork(path, str(value["agent"]), str(value["log"]))
@@ -154,7 +155,8 @@ def redact_agent_fork(one: AgentFork, replace: Replace) -> None:
         OSError: the file cannot be read or written, or was changed meanwhile; it is unchanged.
     """
     before = os.stat(one.path)
-    digest, size = hashlib.sha256(), 0
+    digest = hashlib.sha256()
+    size = 0
     with NewFile(one.path, replace=True) as new:
         with open(one.path, "rb") as lines:
             for line in lines:

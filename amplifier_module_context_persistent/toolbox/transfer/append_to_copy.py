@@ -103,8 +103,10 @@ def _append(log: Log, lines: Iterator[bytes]) -> int:
         SyncError: a line does not continue the chain, or another process wrote to the log.
         LogError: the log cannot be written.
     """
-    before, appended = _seed_of(log), 0
-    batch, size = list[tuple[bytes, int]](), 0
+    before = _seed_of(log)
+    appended = 0
+    batch = list[tuple[bytes, int]]()
+    size = 0
     for line in lines:
         if not has_crc(line) or seal(line[:-CRC_TAIL_BYTES], before)[0] != line + b"\n":
             _append_batch(log, batch)
@@ -114,7 +116,8 @@ def _append(log: Log, lines: Iterator[bytes]) -> int:
         size += len(line) + 1
         if size > _BATCH_BYTES:
             _append_batch(log, batch)
-            appended, size = appended + size, 0
+            appended = appended + size
+            size = 0
             batch.clear()
     _append_batch(log, batch)
     return appended + size

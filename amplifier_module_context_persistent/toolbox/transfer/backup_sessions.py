@@ -181,7 +181,8 @@ class Backup:
                 _compare(step)
             step.room = room_of_step(step, is_home=False)
         except (ContextPersistentError, OSError) as error:
-            step.what, step.why = Done.LEFT, reason_of(error)
+            step.what = Done.LEFT
+            step.why = reason_of(error)
         return step
 
     def carry_out(self, step: BackupStep) -> None:
@@ -201,7 +202,8 @@ class Backup:
                 write_host_files(step.target, created=self.now(), origin=step.source, named_only=True)
             archive_like(step.source, step.target)
         except (ContextPersistentError, OSError) as error:
-            step.what, step.why = Done.LEFT, reason_of(error)
+            step.what = Done.LEFT
+            step.why = reason_of(error)
 
     def note_erasures(self) -> None:
         """Make the directory a backup if needed, and copy new erasures and liftings from the home's list to its list.
@@ -214,7 +216,8 @@ class Backup:
         if not note.exists():
             with NewFile(note) as new:
                 new.finish()
-        (ours, lifted), (noted, _) = read_erasures(self.home.erasures), read_erasures(note)
+        (ours, lifted) = read_erasures(self.home.erasures)
+        (noted, _) = read_erasures(note)
         note_erasures((one for salt, one in ours.items() if salt not in noted), note)
         lift_in((one for salt, one in noted.items() if salt in lifted), note)
 

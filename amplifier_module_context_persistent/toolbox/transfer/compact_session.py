@@ -153,7 +153,8 @@ def _compact_once(
     """
     with Transcript(path) as transcript, _noticing_purges(transcript):
         session = _Session.of(transcript, counter, budget_tokens)
-        index, found = transcript.reader.index, transcript.path
+        index = transcript.reader.index
+        found = transcript.path
         window = Window(session.config, counter, UnloggedMessages(), new_id, store=False)
         log = PastLog(transcript.reader, index)
         before = window.build(log, session.whole_request)

@@ -119,7 +119,8 @@ class MessageCopier:
     def __init__(
         self, rename: Callable[[str], str], refused: dict[int, str], why_not: Callable[[Message], str] = lambda _: ""
     ) -> None:
-        self._rename, self._why_not = rename, why_not
+        self._rename = rename
+        self._why_not = why_not
         self.refused = refused
         self._taken = set[int]()
         """Hashes of the ids of earlier messages."""
@@ -149,7 +150,8 @@ class MessageCopier:
         except RecordError as reason_given:
             self.refused[ordinal] = str(reason_given)
             return None
-        timed, named = bool(timestamp_of(message)), given_id(message) is not None
+        timed = bool(timestamp_of(message))
+        named = given_id(message) is not None
         renamed = given if own != given else None
         return CopiedMessage(ordinal, str(message["role"]), own, body, timed, renamed, named)
 
@@ -167,10 +169,13 @@ def check_size(body_bytes: int) -> None:
 def refused_messages(reader: ReadableLog, refused: Mapping[int, str]) -> list[LostLine]:
     """Return the messages that cannot be copied, with line and offset; `refused` was filled by `carry`."""
     reasons = {reader.index.columns.offsets[ordinal]: reason for ordinal, reason in refused.items()}
-    lines, offset, left = dict[int, int](), 0, len(reasons)
+    lines = dict[int, int]()
+    offset = 0
+    left = len(reasons)
     for number, line in enumerate(reader.records() if reasons else (), start=1):
         if offset in reasons:
-            lines[offset], left = number, left - 1
+            lines[offset] = number
+            left = left - 1
         if not left:
             break
         offset += len(line)
@@ -204,13 +209,15 @@ def append_all(log: Log, prepare: Prepare, bodies: Iterable[bytes] = ()) -> None
     """
     with closing(log):
         _append(log, [prepare])
-        batch, size = list[bytes](), 0
+        batch = list[bytes]()
+        size = 0
         for body in bodies:
             batch.append(body)
             size += len(body)
             if size > _BATCH_BYTES:
                 _append(log, _each(batch))
-                batch, size = [], 0
+                batch = []
+                size = 0
         if batch:
             _append(log, _each(batch))
 
@@ -296,14 +303,16 @@ def copy_log(
         check_is_log(reader)
         if only_sound:
             check_sound(reader)
-        size, digest = 0, hashlib.sha256()
+        size = 0
+        digest = hashlib.sha256()
         lines = complete_lines(reader, described.size_bytes - described.torn_bytes)
         if dry_run:
             _check_can_get(target)
             for line in lines:
                 size += len(line)
                 digest.update(line)
-            shown, sha256 = shown_location(target), digest.hexdigest()
+            shown = shown_location(target)
+            sha256 = digest.hexdigest()
             return LogCopy(described.location, shown, size, len(reader.index), sha256, damage_in(reader))
         with new_log(target, reads_back=True, needed_bytes=described.size_bytes) as new:
             for line in lines:
@@ -378,7 +387,8 @@ def _name_of(source: str) -> str:
     name = stored_name(source)
     if name is not None:
         return name
-    session_id, path = session_id_of(source), Path(source).absolute()
+    session_id = session_id_of(source)
+    path = Path(source).absolute()
     if session_id is None:
         raise ValueError("the file's name says no session; name the copy: postgresql://…#PROJECT/ID, or a file")
     if path.parents[1].name == "sessions" and path.parents[2].name.startswith("-"):

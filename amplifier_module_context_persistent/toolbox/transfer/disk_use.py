@@ -111,7 +111,8 @@ def disk_use(session: SessionFile, *, files: FileSystem | None = None) -> DiskUs
         LogError: the log cannot be read.
         OSError: the session's directory cannot be read.
     """
-    use, path = DiskUse(), str(session.path)
+    use = DiskUse()
+    path = str(session.path)
     with Transcript(path, files=files) as transcript:
         reader = cast("StoredLog", transcript.reader)  # every log in a file or a database is one
         _count_lines(use, reader.index, reader.whole_lines())
@@ -139,7 +140,8 @@ def catalogue_bytes(projects: Iterable[str | os.PathLike[str]]) -> int:
 
 def _count_lines(use: DiskUse, index: Index, lines: Iterator[NumberedLine]) -> None:
     """Add the bytes of a log's lines to their kinds, and set the bytes that a purge of hidden messages would free."""
-    offsets, kinds = index.columns.offsets, use.kinds
+    offsets = index.columns.offsets
+    kinds = use.kinds
     ordinal = 0  # of the first message that begins at the line or after it
     control_bytes = 0  # of control records that a purge of hidden messages would remove too
     for line in lines:

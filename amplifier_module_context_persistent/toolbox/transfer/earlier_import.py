@@ -94,7 +94,8 @@ def _compared(draft: SessionDraft, reader: ReadableLog, lines_now: int, *, again
     # After a clear, only the messages since the last clear of that time are live in the log.
     parts = [0, *draft.clears, draft.messages]  # the positions at which the draft's parts begin, and the end
     last_part = min(clears_then, len(draft.clears))
-    begin, end = parts[last_part], parts[last_part + 1]
+    begin = parts[last_part]
+    end = parts[last_part + 1]
     kept = _equal_at_beginning(draft, reader, begin, end)
     is_cut = records_in(reader.index) < (total(source.get("records_in_log")) or 0)
     found = EarlierImport(begin + kept, kept, live, 0 if is_cut else records_then, is_cut=is_cut)

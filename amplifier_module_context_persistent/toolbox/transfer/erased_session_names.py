@@ -144,7 +144,9 @@ def header_at_start(log: str) -> Mapping[str, Any]:
 
 def _named_by_headers(headers: Iterable[Mapping[str, Any]]) -> tuple[list[str], int, bool]:
     """Return the names in a log's headers, the number of messages in its source, and whether the source gave an id."""
-    names, count, has_id = dict[str, None](), 0, True
+    names = dict[str, None]()
+    count = 0
+    has_id = True
     for header in headers:
         log_id = header.get("log_id")
         if log_id:

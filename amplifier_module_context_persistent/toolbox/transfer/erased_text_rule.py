@@ -135,10 +135,12 @@ def rule_of(salt: str, *, secrets: bool, expression: str, taken: Iterable[str]) 
 
 def _unknown(expression: str, text: str) -> int:
     """Return the number of characters of a text that the expression does not contain in the same order."""
-    signs, rest = expression.casefold(), text.casefold()[:256]
+    signs = expression.casefold()
+    rest = text.casefold()[:256]
     row = [0] * (len(rest) + 1)
     for sign in signs:
-        before, row = row, [0]
+        before = row
+        row = [0]
         for at, other in enumerate(rest):
             row.append(before[at] + 1 if sign == other else max(before[at + 1], row[at]))
     return len(rest) - row[-1]

@@ -65,7 +65,8 @@ def _other_list(log: str) -> Path | None:
     path = Path(os.path.abspath(log))
     if path.name != LOG_NAME or len(path.parents) < 4 or path.parents[1].name != "sessions":
         return None
-    project, root = path.parents[2].name, path.parents[3]
+    project = path.parents[2].name
+    root = path.parents[3]
     found = list_of_directory(root)
     if found.exists():
         return None if _is_same(found, erasures_path()) else found
@@ -85,7 +86,8 @@ def erasures(log: str = "") -> list[Erasure]:
     Raises:
         OSError: a list exists and cannot be read.
     """
-    force, lifted = dict[str, Erasure](), set[str]()
+    force = dict[str, Erasure]()
+    lifted = set[str]()
     for place in lists_of(log):
         found, lifts = read_erasures(place)
         force |= found
@@ -187,7 +189,8 @@ def append_to_list(line: bytes, file: Path) -> None:
     Raises:
         OSError: the file is no regular one, or cannot be written.
     """
-    path, files = os.fspath(file), FileSystem()
+    path = os.fspath(file)
+    files = FileSystem()
     make_directories(files, os.path.dirname(path))
     fd = files.open_log(path, create=True)
     try:

@@ -89,7 +89,8 @@ class Erasure:
 
     def took(self, id_hash: int) -> bool:
         """Return whether the purge removed the message whose id has this hash."""
-        wanted, count = _salted_id(self.salt, id_hash), len(self.ids) // _ID_BYTES
+        wanted = _salted_id(self.salt, id_hash)
+        count = len(self.ids) // _ID_BYTES
         at = bisect_left(range(count), wanted, key=self._id)
         return at < count and self._id(at) == wanted
 

@@ -66,5 +66,6 @@ class ExportedPart:
             self.log_ids[mark.log_id] = None
         if not mark.session_id or self.session_id not in ("", mark.session_id):
             return ""
-        self.session_id, self.last_line = mark.session_id, line
+        self.session_id = mark.session_id
+        self.last_line = line
         return mark.message_id

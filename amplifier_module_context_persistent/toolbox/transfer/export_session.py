@@ -137,8 +137,12 @@ class Export:
     ) -> None:
         if into not in FORMATS:
             raise ValueError(f"into: {into!r} is not known; allowed are: {', '.join(FORMATS)}")
-        self._transcript, self._into, self._redact, self._own = transcript, into, redact, own
-        self._start, self._stop = start, len(transcript) if stop is None else min(stop, len(transcript))
+        self._transcript = transcript
+        self._into = into
+        self._redact = redact
+        self._own = own
+        self._start = start
+        self._stop = len(transcript) if stop is None else min(stop, len(transcript))
         self.messages = 0
         """The number of messages that were exported so far."""
         self.redacted = 0

@@ -63,7 +63,8 @@ class Families:
     """
 
     def __init__(self, logs: Mapping[str, str | Path], roots: Collection[str] = ()) -> None:
-        self._logs, self._roots = logs, roots
+        self._logs = logs
+        self._roots = roots
         self._parents: dict[str, str] = {}
 
     def line_of(self, session_id: str) -> list[str]:

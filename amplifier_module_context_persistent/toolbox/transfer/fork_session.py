@@ -131,7 +131,8 @@ def fork_session(
         whole = stack.enter_context(Transcript(origin, files=files))
         place = str(path or _place(whole, str(session_id), working_dir))
         purged = stack.enter_context(without_purged(whole, place, again=again))
-        transcript, parent_id = purged.transcript, session_id_in(whole)
+        transcript = purged.transcript
+        parent_id = session_id_in(whole)
         past = history_at(transcript, at)
         plan = following_plan(transcript.book, past.ordinals)
         records = ForkRecords(transcript, past, plan, session_id, parent_id, now(), new_id)
@@ -191,7 +192,8 @@ def _is_begun(target: str, transcript: Transcript, past: HistoryPrefix) -> bool:
     if not is_unfinished(target):
         return False
     with Transcript(target) as made:
-        header, origin = made.header, log_id_in(transcript.reader.index.headers) or None
+        header = made.header
+        origin = log_id_in(transcript.reader.index.headers) or None
     return (header.get("parent_log_id"), header.get("forked_from")) == (origin, past.message_id)
 
 

@@ -50,7 +50,8 @@ def _claude_code(session_id: str, working_dir: str, _: datetime) -> Path:
 
 
 def _codex(session_id: str, _: str, now: datetime) -> Path:
-    home, local = os.environ.get("CODEX_HOME") or "~/.codex", now.astimezone()
+    home = os.environ.get("CODEX_HOME") or "~/.codex"
+    local = now.astimezone()
     day = local.strftime("%Y/%m/%d")
     return Path(home).expanduser() / "sessions" / day / f"rollout-{local:%Y-%m-%dT%H-%M-%S}-{session_id}.jsonl"
 
@@ -124,7 +125,8 @@ def hand_over(
         ErasedError: the origin holds what was purged here, and cannot be copied without that content.
         OSError: the new file cannot be written, or its name is taken; nothing was changed.
     """
-    own_id, directory = _checked_id(session_id), os.path.realpath(working_dir or os.getcwd())
+    own_id = _checked_id(session_id)
+    directory = os.path.realpath(working_dir or os.getcwd())
     with Transcript(origin, files=files) as whole, without_purged(whole, "", again=again) as purged:
         transcript = purged.transcript
         past = history_at(transcript, at)
@@ -146,7 +148,8 @@ def hand_over(
 
 def _write(target: str, agent: str, view: SessionView, *, with_directories: bool) -> None:
     """Write the agent's file. Before it appears, it is noted as ours, so that a purge of the origin finds it."""
-    digest, size = hashlib.sha256(), 0
+    digest = hashlib.sha256()
+    size = 0
     check_free(target)
     note_agent_fork(target, agent, view.log_id)
     with NewFile(target, with_directories=with_directories) as file:

@@ -40,7 +40,9 @@ def hide_turn(
         PinError: there is no such turn, or it is the one in progress.
         LogError: the log is missing, cannot be read, or refused the append.
     """
-    log, record_id, time = open_log(str(path), lock_timeout_s=lock_timeout_s), new_id(), now()
+    log = open_log(str(path), lock_timeout_s=lock_timeout_s)
+    record_id = new_id()
+    time = now()
     appended: list[bytes] = []
 
     def prepare(index: Index) -> list[bytes]:

@@ -65,7 +65,8 @@ def transcript_lines(reader: ReadableLog, ordinals: Sequence[int]) -> Iterator[b
     Raises:
         LogUnreadableError: the log's bytes changed while they were read.
     """
-    roles, location = reader.index.columns.roles, reader.describe().location
+    roles = reader.index.columns.roles
+    location = reader.describe().location
     for ordinal, line in reader.lines(ordinals):
         if ROLES[roles[ordinal]] in INSTRUCTING:
             continue

@@ -197,7 +197,8 @@ def _newest(paths: list[str], wanted: SessionFilter, read_as: _ReadAs) -> dict[s
 
     An unreadable file is not filtered, so that the import reports its error later.
     """
-    found, chosen = list[tuple[float, str, int]](), dict[str, WantedSessions]()
+    found = list[tuple[float, str, int]]()
+    chosen = dict[str, WantedSessions]()
     meant = WantedSessions(replace(wanted, most=None))
     for path in paths:
         try:

@@ -136,7 +136,8 @@ def _place_family(
     if to.path is None and to.session_id is None:
         origin = exported_here(main, to.storage)
         if origin:
-            main.target.is_origin, main.target.session_id = True, main.start.exported_from
+            main.target.is_origin = True
+            main.target.session_id = main.start.exported_from
             to = replace(to, beside=origin)
         else:
             derived = _derived(session_name(given), main)

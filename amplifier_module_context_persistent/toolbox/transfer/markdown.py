@@ -80,7 +80,9 @@ def quoted(text: str) -> str:
         if not mark:
             found = _FENCE.fullmatch(line)
             if found:
-                mark, language, code = found[1], found[2], []
+                mark = found[1]
+                language = found[2]
+                code = []
             else:
                 lines.append(_prose(line))
         elif (
@@ -232,7 +234,8 @@ class _Sums:
     def line(self) -> str:
         """Return one line of text with the messages, calls, duration, models, tokens and cost, separated by dots."""
         facts = [_count(self.counts["messages"], "message")]
-        failed, rejected = sum(self.ended.values()) - self.ended[ANSWERED], self.ended[REJECTED]
+        failed = sum(self.ended.values()) - self.ended[ANSWERED]
+        rejected = self.ended[REJECTED]
         if self.counts["calls"] or failed:
             calls = _count(self.counts["calls"], "call")
             if failed:  # as in `stats`: a rejected call counts as failed too
@@ -265,7 +268,8 @@ class SessionMarkdown:
     """
 
     def __init__(self, transcript: Transcript, redacted: Callable[[Any], Any]) -> None:
-        self._transcript, self._redacted = transcript, redacted
+        self._transcript = transcript
+        self._redacted = redacted
         counter = EstimateCounter()
         self._prices = PriceList()
         self._bills = Bills(transcript.reader, self._prices, lambda message: tokens_of(message, counter))
@@ -308,7 +312,8 @@ class SessionMarkdown:
         outcome = self._calls.outcome_of_result(self._transcript.reader.index.live, position, message)
         for one in sums:
             one.take(message, billed, outcome)
-        facts, tool = [], ""
+        facts = []
+        tool = ""
         if outcome is not None:
             facts = [outcome.outcome if outcome.is_error else "", _duration(outcome.duration_s or 0)]
             tool = str(self._redacted(outcome.call.name)) if outcome.call is not None else ""

@@ -81,7 +81,8 @@ def answers_in_stored(reader: ReadableLog, ordinals: Iterable[int] | None = None
 
 def _answers_among(reader: ReadableLog, ordinals: Sequence[int]) -> list[str]:
     """Return the names of the first long answers among messages. Messages may be large, so few are read at once."""
-    found, most = dict[str, None](), MOST_ANSWERS // 2
+    found = dict[str, None]()
+    most = MOST_ANSWERS // 2
     for start in range(0, min(len(ordinals), _MOST_COMPARED), _READ_AT_ONCE):
         found |= _answers(reader.read(ordinals[start : start + _READ_AT_ONCE]))
         if len(found) >= most:
@@ -91,7 +92,8 @@ def _answers_among(reader: ReadableLog, ordinals: Sequence[int]) -> list[str]:
 
 def answers_in_draft(draft: SessionDraft) -> list[str]:
     """Return the names of the long answers among the first and last messages of a session that is being imported."""
-    first, last = draft.at[:_MOST_COMPARED], draft.at[_MOST_COMPARED:][-_MOST_COMPARED:]
+    first = draft.at[:_MOST_COMPARED]
+    last = draft.at[_MOST_COMPARED:][-_MOST_COMPARED:]
     return list(_answers(decode(draft.bodies[at] + b"}") for at in (*first, *last)))
 
 

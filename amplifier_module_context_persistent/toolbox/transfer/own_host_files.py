@@ -73,7 +73,8 @@ def own_files(log: str | Path) -> list[Path]:
     """
     if not is_hosts_log(log):
         return []
-    note, directory = WrittenFiles.beside(log), Path(log).parent
+    note = WrittenFiles.beside(log)
+    directory = Path(log).parent
     if note.contents:
         if os.path.lexists(directory / TRANSCRIPT_NAME) and not note.owns(TRANSCRIPT_NAME):
             return []  # the host continued the session, and finds it by its metadata
@@ -93,6 +94,7 @@ def changed_since(log: str | Path) -> list[Path]:
     """
     if not is_hosts_log(log):
         return []
-    note, directory = WrittenFiles.beside(log), Path(log).parent
+    note = WrittenFiles.beside(log)
+    directory = Path(log).parent
     names = [name for name in note.contents if (directory / name).is_file() and not note.owns(name)]
     return [directory / name for name in names]

@@ -60,7 +60,8 @@ class PrivateDirectory:
 
     def remove(self) -> None:
         """Remove the directory with its content. A second call does nothing."""
-        fd, self._fd = self._fd, -1
+        fd = self._fd
+        self._fd = -1
         if fd >= 0:
             os.close(fd)
             shutil.rmtree(self.path, ignore_errors=True)
@@ -80,7 +81,8 @@ class _DirectoriesInUse:
     def expect_signals(self) -> None:
         """Handle the signals from now on. Does nothing outside of the main thread, where Python allows no handler."""
         if self._pid != os.getpid():  # a forked child has none of its parent's directories
-            self._pid, self._paths = os.getpid(), set()
+            self._pid = os.getpid()
+            self._paths = set()
         if threading.current_thread() is not threading.main_thread():
             return
         for number in _ENDING:

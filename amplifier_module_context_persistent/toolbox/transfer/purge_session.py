@@ -367,7 +367,9 @@ def _purge_log_and_files(
     if not os.path.lexists(path):  # there is no log, only leftovers
         remove_left(planned.removed, path)
         return planned.counts, ""
-    note, done, because = WrittenFiles.beside(path), planned.counts, ""
+    note = WrittenFiles.beside(path)
+    done = planned.counts
+    because = ""
     before = note.begun
     if planned.own is not None:
         for file in own_files(path):  # an earlier version wrote no note about them

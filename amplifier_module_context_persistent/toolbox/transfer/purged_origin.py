@@ -118,7 +118,8 @@ def _purged_copy(origin: str, directory: PrivateDirectory, purges: Sequence[Eras
     steps = [purge_of(erasure) for erasure in others]
     if texts:
         steps.append(Purge(redact=_replace_all(texts)))
-    source, time = origin, max(erasure.time for erasure in purges)
+    source = origin
+    time = max(erasure.time for erasure in purges)
     for number, purge in enumerate(steps):
         target = directory.file(f"purged-{number}")
         _write_purged(source, directory, target, purge, time)

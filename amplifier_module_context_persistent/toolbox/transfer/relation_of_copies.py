@@ -182,7 +182,9 @@ def compare_read(one: ReadableLog, two: ReadableLog) -> Comparison:
     """Compare two open logs record by record; both were read already."""
     if log_id_in(one.index.headers) != log_id_in(two.index.headers):
         return _damaged(one, two, 1) or _of_imports(one, two)
-    common, new_bytes, message = 0, 0, -1
+    common = 0
+    new_bytes = 0
+    message = -1
     relation = Relation.SAME
     for ours, theirs in zip_longest(whole_lines(one), whole_lines(two)):
         if ours == theirs:

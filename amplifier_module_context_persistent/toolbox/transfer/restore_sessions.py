@@ -70,7 +70,8 @@ class Restore:
                 _compare(step)
             step.room = room_of_step(step, is_home=True)
         except (ContextPersistentError, OSError) as error:
-            step.what, step.why = Done.LEFT, reason_of(error)
+            step.what = Done.LEFT
+            step.why = reason_of(error)
         return step
 
     def _plan_new(self, step: BackupStep, force: Sequence[Erasure]) -> None:
@@ -83,7 +84,8 @@ class Restore:
         if undone and self.again:
             self._lifted += undone
         elif undone:
-            step.what, step.why = Done.ERASED, f"{why_refused(undone[-1])}; --again restores it all the same"
+            step.what = Done.ERASED
+            step.why = f"{why_refused(undone[-1])}; --again restores it all the same"
 
     def carry_out(self, steps: Sequence[BackupStep], tell: Callable[[int], None]) -> None:
         """Carry out planned steps. If a step fails, its action becomes `Done.LEFT` and its `why` the reason.
@@ -95,7 +97,8 @@ class Restore:
         Raises:
             OSError: the home's list of erasures cannot be read or written, or the backup's cannot be read.
         """
-        (ours, our_lifts), noted = read_erasures(self.home.erasures), read_erasures(self.backup.erasures)[0]
+        (ours, our_lifts) = read_erasures(self.home.erasures)
+        noted = read_erasures(self.backup.erasures)[0]
         known = ours.keys() | our_lifts
         note_erasures((one for salt, one in noted.items() if salt not in known), self.home.erasures)
         lift_in(self._lifted, self.home.erasures)
@@ -119,7 +122,8 @@ class Restore:
                     step.new_bytes = append_to_copy(step.source, step.target)
             archive_like(step.source, step.target)
         except (ContextPersistentError, OSError) as error:
-            step.what, step.why = Done.LEFT, reason_of(error)
+            step.what = Done.LEFT
+            step.why = reason_of(error)
 
 
 def _compare(step: BackupStep) -> None:
@@ -136,9 +140,11 @@ def _compare(step: BackupStep) -> None:
         case Relation.SAME | Relation.LONGER | Relation.PURGED:
             step.what = Done.SAME
         case Relation.DAMAGED:
-            step.what, step.why = Done.LEFT, f"{why_damaged(step.target)}; remove the log, and restore again"
+            step.what = Done.LEFT
+            step.why = f"{why_damaged(step.target)}; remove the log, and restore again"
         case Relation.DAMAGED_OTHER:
-            step.what, step.why = Done.LEFT, f"in the backup {why_damaged(step.source)}"
+            step.what = Done.LEFT
+            step.why = f"in the backup {why_damaged(step.source)}"
         case Relation.LABELED:
             step.what = Done.LEFT
             step.why = "the home has all of it, and another name or other tags"

@@ -107,7 +107,8 @@ def seal_pieces(pieces: Iterable[bytes], new: NewFile, recipients: Sequence[Reci
         Exception: any error of the iterator.
         OSError: the file cannot be written.
     """
-    pyrage, source = _pyrage(), _Pieces(pieces)
+    pyrage = _pyrage()
+    source = _Pieces(pieces)
     try:
         pyrage.encrypt_io(source, _Writer(new.write), recipients)
     except pyrage.EncryptError as error:
@@ -178,7 +179,8 @@ class _Pieces(io.RawIOBase):
     """A file object to read from, over an iterator of bytes."""
 
     def __init__(self, pieces: Iterable[bytes]) -> None:
-        self._pieces, self._waiting = iter(pieces), bytearray()
+        self._pieces = iter(pieces)
+        self._waiting = bytearray()
         self.failed: BaseException | None = None
         """The error of the iterator, kept because `pyrage` reports only that reading failed; None if there was none."""
 

@@ -252,7 +252,8 @@ class Sync:
                 self._carry_out(step)
             except (ContextPersistentError, CatalogueError, OSError) as error:
                 if is_last or not isinstance(error, FileExistsError):
-                    step.what, step.why = What.LEFT, _why_failed(error)
+                    step.what = What.LEFT
+                    step.why = _why_failed(error)
                     return
             else:
                 return

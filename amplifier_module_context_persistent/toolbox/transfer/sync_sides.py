@@ -197,10 +197,13 @@ class Projects:
     """
 
     def __init__(self, sessions: Sequence[SessionFile], *, here: bool) -> None:
-        self._sessions, self._known = sessions, {one.project for one in sessions}
+        self._sessions = sessions
+        self._known = {one.project for one in sessions}
         self._projects: dict[str, str] | None = None
         """The names of projects, by remote repository; None before these were read."""
-        self._here, self._found, self._remotes = here, dict[str, str](), Remotes()
+        self._here = here
+        self._found = dict[str, str]()
+        self._remotes = Remotes()
 
     def of(self, session: SessionFile) -> str:
         """Return the project on the target side for a session of the source side."""

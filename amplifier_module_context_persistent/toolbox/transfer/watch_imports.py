@@ -43,7 +43,9 @@ class WatchedPlace:
     """
 
     def __init__(self, directory: str | Path, source_format: str, *, storage: str | None = None) -> None:
-        self._directory, self._format, self._storage = directory, source_format, storage
+        self._directory = directory
+        self._format = source_format
+        self._storage = storage
         self._files: dict[str, _Watched] = {}
 
     def look(self, now_s: float) -> Iterator[ImportedFile]:
@@ -68,7 +70,8 @@ class WatchedPlace:
 
     def _is_due(self, file: _Watched, stamp: Stamp, now_s: float) -> bool:
         """Return whether a file must be imported now, and remember its stamp."""
-        is_first, is_still = file.seen is None, file.seen == stamp
+        is_first = file.seen is None
+        is_still = file.seen == stamp
         file.seen = stamp
         if stamp == file.imported:
             file.changes_since_s = now_s

@@ -399,7 +399,8 @@ def _keep(path: Path, time: str | None) -> None:
 
 def _write_own(note: WrittenFiles, path: Path, pieces: Iterable[bytes]) -> None:
     """Write a file of ours. Its size and hash are noted before the finished file is renamed into place."""
-    digest, size = hashlib.sha256(), 0
+    digest = hashlib.sha256()
+    size = 0
     with NewFile(path, replace=path.exists(), beside_log=True) as file:
         for piece in pieces:
             digest.update(piece)

@@ -165,7 +165,8 @@ class SessionWriter:
         Raises:
             ImportConflictError: another process has changed the log meanwhile.
         """
-        start, records = draft.record_after(earlier.common), len(draft.bodies)
+        start = draft.record_after(earlier.common)
+        records = len(draft.bodies)
         if draft.target.is_origin:
             append_to_origin(draft, start, earlier.live)
             return
@@ -185,7 +186,8 @@ class SessionWriter:
                 raise ImportConflictError(CHANGED_MEANWHILE)
             hiding = list[bytes]()
             if not keeps_all:
-                kept, time = index.live[: earlier.kept], self.now()
+                kept = index.live[: earlier.kept]
+                time = self.now()
                 reset_id = self.new_id()
                 hiding += reset_bodies(
                     index.live, kept, ids_in(log.read), reset_id=reset_id, reason="rewind", time=time

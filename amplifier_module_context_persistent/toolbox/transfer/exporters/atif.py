@@ -82,7 +82,8 @@ class _StepWriter:
     def made(self) -> Iterator[Step]:
         """Yield all steps."""
         transcript, clean = self._view.transcript, self._view.redacted
-        live, book = transcript.reader.index.live, transcript.book
+        live = transcript.reader.index.live
+        book = transcript.book
         plans: dict[str, list[PackedRecord]] = {}
         for packed, _ in book.made_for:
             plans.setdefault(clean(packed.upto), []).append(packed)
@@ -99,7 +100,8 @@ class _StepWriter:
         yield from self._steps
 
     def _take(self, message: Message, asked: PlacedReceipt | None) -> None:
-        role, metadata = str(message.get("role")), metadata_of(message)
+        role = str(message.get("role"))
+        metadata = metadata_of(message)
         call_id = result_id_of(message)
         if self._open is not None and call_id in self._open:
             self._open.discard(call_id)

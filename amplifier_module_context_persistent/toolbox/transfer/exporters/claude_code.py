@@ -41,7 +41,8 @@ def transcript(view: SessionView) -> Iterator[Record]:
     }
     taken: set[str] = set()
     for number, (message, time) in enumerate(session.messages(view, "anthropic")):
-        own, mark = uuid_of(session.id, given_id(message) or f"stand-in {number}"), session.mark(message)
+        own = uuid_of(session.id, given_id(message) or f"stand-in {number}")
+        mark = session.mark(message)
         if own in taken:  # ids that differ in a secret alone are the same when it is redacted
             own = uuid_of(own, str(-number))
         taken.add(own)

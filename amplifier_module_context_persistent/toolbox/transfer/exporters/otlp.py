@@ -45,7 +45,8 @@ class _Spans:
     """Makes the spans (OpenTelemetry) of a session, in the order in which the spans ended."""
 
     def __init__(self, view: SessionView, session: str) -> None:
-        self._view, self._session = view, session
+        self._view = view
+        self._session = session
         self._seed = view.session_id or view.transcript.path
         self._trace = hashlib.sha256(self._seed.encode("utf-8", "surrogatepass")).hexdigest()[:32]
         self._root = self._id("root")
@@ -117,7 +118,8 @@ class _Spans:
 
     def _tool(self, message: Message, call_id: str, position: int) -> dict[str, Any]:
         """Return the span of a tool's call, from its result."""
-        name, arguments = str(message.get("name") or "unknown"), None
+        name = str(message.get("name") or "unknown")
+        arguments = None
         if call_id in self._names:
             name, arguments = self._names[call_id]
         failed = metadata_of(message).get("is_error") is True

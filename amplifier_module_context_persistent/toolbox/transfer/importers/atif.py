@@ -132,9 +132,11 @@ class _StepReader:
             keep = [(run[0], run[1]) for run in items(own.get("keep")) if _is_run(run)]
             yield CompactionEvent(as_text(content), number, message_id=message_id, time=time, keep_runs=keep)
         elif content:
-            role, inserted_by = source, text(own.get("source"))
+            role = source
+            inserted_by = text(own.get("source"))
             if source == "system" and self._talks:
-                role, inserted_by = "user", inserted_by or "atif:system"
+                role = "user"
+                inserted_by = inserted_by or "atif:system"
             if own.get("role") in ("system", "developer", "user"):
                 role = text(own.get("role"))
             facts = metadata(message_id, time, source=inserted_by or None, imported=_rest(step, own))
@@ -238,7 +240,8 @@ def _usage(metrics: dict[str, Any]) -> dict[str, Any]:
     """Return the usage of a step. Its `prompt_tokens` include the tokens written to the cache, which are subtracted."""
     extra = mapping(metrics.get("extra"))
     writes = {key: extra.get(key) for key in CACHE_WRITES}
-    read, written = metrics.get("prompt_tokens"), writes["cache_write_tokens"]
+    read = metrics.get("prompt_tokens")
+    written = writes["cache_write_tokens"]
     if isinstance(read, int) and isinstance(written, int):
         read -= written
     return usage_of(

@@ -230,7 +230,8 @@ def _queued_messages(parsed: dict[str, Any], entry: ClaudeEntry) -> Iterator[Eve
 
 
 def _compaction(file: ClaudeFile, parsed: dict[str, Any], entry: ClaudeEntry) -> CompactionEvent:
-    details, file.compaction = file.compaction, {}
+    details = file.compaction
+    file.compaction = {}
     return CompactionEvent(
         "\n".join(text(block.get("text")) for block in blocks_of(mapping(parsed.get("message")).get("content"))),
         entry.line,

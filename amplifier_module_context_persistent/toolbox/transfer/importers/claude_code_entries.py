@@ -313,7 +313,8 @@ def _take_progress(file: ClaudeFile, at: SourceObject, account: Account) -> None
 
     The `progress` entry itself stays as a link between its neighbours.
     """
-    entry, data = at.value, mapping(at.value.get("data"))
+    entry = at.value
+    data = mapping(at.value.get("data"))
     agent, inner = data["agentId"], data["message"]
     kind, message, uuid = text(inner.get("type")), mapping(inner.get("message")), text(inner.get("uuid"))
     _add(file, _at_its_place(file, at, "silent"), entry)
@@ -486,7 +487,8 @@ def _note_title(file: ClaudeFile, entry: dict[str, Any], kind: str) -> None:
     """
     title = text(entry.get(_TITLES[kind])).strip()
     if title and _RANK_OF_TITLE[kind] >= file.title_rank:
-        file.title_rank, file.facts["title"] = _RANK_OF_TITLE[kind], title
+        file.title_rank = _RANK_OF_TITLE[kind]
+        file.facts["title"] = title
 
 
 def queued_prompt(entry: dict[str, Any]) -> Any:

@@ -87,7 +87,8 @@ def _check_is_own(rollout: Rollout, line: int, meta: dict[str, Any]) -> None:
     Raises:
         TwoSessionsError: the line belongs to a session that began later.
     """
-    other, known = text(meta.get("id")), rollout.session_id
+    other = text(meta.get("id"))
+    known = rollout.session_id
     goes_on = rollout.parent_id or "forked_from_session" in rollout.facts
     if other and other != known and not goes_on and text(meta.get("timestamp")) >= rollout.started:
         raise TwoSessionsError(line, known, other)
@@ -95,7 +96,8 @@ def _check_is_own(rollout: Rollout, line: int, meta: dict[str, Any]) -> None:
 
 def _item(rollout: Rollout, at: SourceObject, item: dict[str, Any], exported_id: str) -> None:
     """Add the content of an item: a part of an answer, a call's output, a message, or anything else."""
-    number, time = at.number, at.value.get("timestamp")
+    number = at.number
+    time = at.value.get("timestamp")
     read_as = as_function(item)
     read_kind = kind_of(read_as)
     kind = read_kind if read_as is item else kind_of(item)
@@ -266,14 +268,17 @@ def _take_base(rollout: Rollout, base: HistoryBase, path: str, line: int) -> Non
         account.lose_part(line, f"the history before the fork: the rollout of thread {base.thread} is not there")
         return
     rollout.base_files.add(found)
-    own_file, account.file = account.file, os.path.basename(found)
+    own_file = account.file
+    account.file = os.path.basename(found)
     before = account.lines_by_file[account.file]
     with Source(found) as beside:
         for at in objects_of(beside, account, end_offset=base.end_bytes):
             _take_with_base(rollout, at, found)
     rollout.end_answer()
     rollout.lines_before += account.lines_by_file[account.file] - before
-    account.file, rollout.family, rollout.model = own_file, family, model
+    account.file = own_file
+    rollout.family = family
+    rollout.model = model
 
 
 def _take_with_base(rollout: Rollout, at: SourceObject, path: str) -> None:
@@ -295,7 +300,8 @@ def _compaction(rollout: Rollout, at: SourceObject, payload: dict[str, Any]) -> 
     """
     rollout.end_answer()
     people = {held.said: held.message_id for held in rollout.live if held.is_person(rollout)}
-    summary, keep = text(payload.get("message")), []
+    summary = text(payload.get("message"))
+    keep = []
     for item in items(payload.get("replacement_history")):
         said = text_in(read_content(mapping(item).get("content")))
         if hash(said) in people:

@@ -130,7 +130,8 @@ def _id_of(thread: _Thread, item: dict[str, Any]) -> str:
 def _complete(thread: _Thread, at: SourceObject) -> None:
     """Add a completed item."""
     number, item = at
-    kind, own = text(item.get("type")), _id_of(thread, item)
+    kind = text(item.get("type"))
+    own = _id_of(thread, item)
     if kind == "user_message":
         thread.account.map(kind)
         thread.events.append(MessageRead(user(text(item.get("text")), metadata(own)), number))
@@ -162,7 +163,8 @@ def _answer(thread: _Thread, number: int, own: str, said: list[Message], calls: 
 
 def _call(thread: _Thread, at: SourceObject) -> None:
     number, item = at
-    own, kind = _id_of(thread, item), text(item.get("type"))
+    own = _id_of(thread, item)
+    kind = text(item.get("type"))
     tool = _TOOLS[kind] or text(item.get("tool"))
     keys = ("command", "changes", "query", "action", "prompt", "receiver_thread_ids")
     arguments: Any = {key: item[key] for key in keys if item.get(key) is not None}

@@ -89,7 +89,8 @@ def sub_rollouts(path: str, thread: str) -> list[RolloutName]:
     for found in _rollouts_in(os.path.dirname(path)):
         if found.parent:
             by_parent.setdefault(found.parent, []).append(found)
-    waiting, below = [thread], list[RolloutName]()
+    waiting = [thread]
+    below = list[RolloutName]()
     while waiting:
         children = by_parent.pop(waiting.pop(0), [])
         below += children

@@ -112,7 +112,8 @@ def held_event(event: Event) -> HeldEvent:
     """Wrap an event. For a user's message, note the facts that tell who wrote it."""
     if not isinstance(event, MessageRead):
         return HeldEvent(event)
-    role, told = str(event.message["role"]), event.message["metadata"]
+    role = str(event.message["role"])
+    told = event.message["metadata"]
     if role != "user":
         return HeldEvent(event, role=role)
     said = text_in(event.message["content"])
@@ -391,7 +392,8 @@ def contains_words(text: str, said: str) -> bool:
     """
     if text == said:
         return True
-    begin, end = said[:_END_CHARS], said[-_END_CHARS:]
+    begin = said[:_END_CHARS]
+    end = said[-_END_CHARS:]
     is_cut = len(said) > _END_CHARS
     if not said:
         return False

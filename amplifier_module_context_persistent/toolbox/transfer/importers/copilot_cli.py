@@ -220,7 +220,8 @@ def is_entry(entry: dict[str, Any]) -> bool:
 
 def _event(number: int, entry: dict[str, Any], data: dict[str, Any], model: str, report: _Report | None) -> Event:
     """Return the event of an entry. An entry without content becomes a `KeptEntry`."""
-    kind, time = text(entry.get("type")), entry.get("timestamp")
+    kind = text(entry.get("type"))
+    time = entry.get("timestamp")
     message_id = text(entry.get("id")) or f"copilot-{number}"
     content = text(data.get("content"))
     if kind in ("user.message", "system.message") and content:

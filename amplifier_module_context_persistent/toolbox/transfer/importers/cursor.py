@@ -32,7 +32,8 @@ def read(source: Source, account: Account) -> Iterator[Event]:
         if not is_entry(entry):
             account.lose(number, f"no message of a user or an assistant: it has {', '.join(sorted(entry))[:60]}")
             continue
-        role, message_id = text(entry.get("role")), f"cursor-{number}"
+        role = text(entry.get("role"))
+        message_id = f"cursor-{number}"
         content = blocks_of(mapping(entry.get("message")).get("content"))
         named = with_ids(content, message_id)
         if role == "assistant":

@@ -102,7 +102,9 @@ def read_lines(opened: io.BufferedReader) -> Iterator[Line]:
     """Yield the lines in order, including blank ones."""
     file = _LineReader(opened)
     while (content := file.next_line()) is not None:
-        number, start, size = file.number, file.start, len(content)
+        number = file.number
+        start = file.start
+        size = len(content)
         if size > _LONG_LINE_BYTES and content.isascii():
             text = content.decode("ascii")
             content = b""  # so that a long line is not in memory twice
@@ -165,8 +167,10 @@ class _LineReader:
         if not content:
             return None
         self.number += 1
-        self.start, self._end = self._end, self._end + len(content)
-        self.skipped_bytes, self.left_out = 0, ()
+        self.start = self._end
+        self._end = self._end + len(content)
+        self.skipped_bytes = 0
+        self.left_out = ()
         if len(content) > MOST_LINE_BYTES and not content.endswith(b"\n"):
             return self._shortened(content)
         return content
@@ -176,7 +180,8 @@ class _LineReader:
 
         If the line cannot be shortened, return its first byte.
         """
-        line, begin = LongLine(MOST_LINE_BYTES), content[:1]
+        line = LongLine(MOST_LINE_BYTES)
+        begin = content[:1]
         while content:
             line.feed(content)
             if content.endswith(b"\n"):

@@ -39,7 +39,8 @@ class LongLine:
         """Process the next bytes of the line."""
         at = 0
         if self._is_escaped and block:
-            self._is_escaped, at = False, 1
+            self._is_escaped = False
+            at = 1
             self._keep(block, 0, 1)
         while at < len(block) and not self.is_too_long:
             at = self._text(block, at) if self._text_at >= 0 else self._between(block, at)
@@ -54,7 +55,8 @@ class LongLine:
         end = quote + 1 if quote >= 0 else len(block)
         self._keep(block, at, end)
         if quote >= 0:
-            self._text_at, self._text_bytes = len(self._kept), 0
+            self._text_at = len(self._kept)
+            self._text_bytes = 0
         return end
 
     def _text(self, block: bytes, at: int) -> int:
@@ -77,7 +79,8 @@ class LongLine:
             self.left_out.append(self._text_bytes)
             self._kept += left_out_text(self._text_bytes).encode()
         self._kept += b'"'
-        self._text_at, self._is_left_out = -1, False
+        self._text_at = -1
+        self._is_left_out = False
 
     def _keep(self, block: bytes, start: int, end: int) -> None:
         self._text_bytes += end - start

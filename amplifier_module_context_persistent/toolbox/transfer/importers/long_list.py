@@ -61,7 +61,8 @@ class _Reader:
     """A part of the file, in memory, and a position in it."""
 
     def __init__(self, file: BinaryIO, most_chars: int) -> None:
-        self._file, self._most_chars = file, most_chars
+        self._file = file
+        self._most_chars = most_chars
         self._decode = codecs.getincrementaldecoder("utf-8")().decode
         self._text = ""
         self._is_end = False
@@ -130,4 +131,5 @@ class _Reader:
             added = self._decode(content, self._is_end)
         except UnicodeDecodeError as error:
             raise LongListError(self.told(f"no UTF-8 text: {error.reason}")) from None
-        self._text, self.at = self._text[self.at :] + added, 0
+        self._text = self._text[self.at :] + added
+        self.at = 0

@@ -128,7 +128,8 @@ def read(source: Source, account: Account) -> Iterator[Event]:
     """Yield the events of the session in a body of OpenAI's APIs, or in a list or lines of messages and items."""
     document = source.sample.document
     facts = facts_of(document)
-    model, usage = text(facts.get("model")), usage_of_openai(mapping(document).get("usage"))
+    model = text(facts.get("model"))
+    usage = usage_of_openai(mapping(document).get("usage"))
     yield SessionStart("session", "", facts, text(facts.get("session_id")))
     said = text(mapping(document).get("instructions"))
     if said:
@@ -187,7 +188,8 @@ def _answer_of_items(
 
 def _event(at: SourceObject, account: Account, model: str, open_function: str) -> Iterator[Event]:
     number, message = at
-    kind, role = kind_of(message), text(message.get("role"))
+    kind = kind_of(message)
+    role = text(message.get("role"))
     read_as = as_function(message)
     read_kind = kind_of(read_as)
     if read_kind in OUTPUTS:

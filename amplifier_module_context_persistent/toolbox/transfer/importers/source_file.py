@@ -145,7 +145,8 @@ class Source:
 
     def _continue_with(self, fd: int) -> None:
         """Close the open file, and use another file from now on."""
-        before, self._fd = self._fd, fd
+        before = self._fd
+        self._fd = fd
         self._files.close(before)
 
     def _open(self) -> int:
@@ -200,7 +201,8 @@ class Source:
     def close(self) -> None:
         """Close the file, and remove temporary files."""
         self.spool.close()
-        fd, self._fd = self._fd, -1
+        fd = self._fd
+        self._fd = -1
         if fd >= 0:
             self._files.close(fd)
         if self._copies is not None:
@@ -222,7 +224,8 @@ class Source:
 
     def _begin_of(self, lines: Iterator[Line]) -> list[Line]:
         """Return the first lines, by which the format is recognised."""
-        begin, said = [], 0
+        begin = []
+        said = 0
         for line in lines:
             begin.append(line)
             if not (line.is_blank or line.is_continued):
@@ -405,7 +408,9 @@ class _RawFile(io.RawIOBase):
     """An open file, as a Python file object, that is read with the given system calls."""
 
     def __init__(self, files: FileSystem, fd: int) -> None:
-        self._files, self._fd, self._offset = files, fd, 0
+        self._files = files
+        self._fd = fd
+        self._offset = 0
 
     def readable(self) -> bool:
         return True

@@ -71,7 +71,8 @@ def _events(at: SourceObject, message_id: str, model: str, account: Account) -> 
     others: list[Any] = []
     if is_ui_message(message):
         read_one = read_ui_message(message)
-        messages, others = read_one.messages, list(read_one.others)
+        messages = read_one.messages
+        others = list(read_one.others)
     else:
         messages = read_model_message(message)
     said = [one for one in messages if one["role"] == "tool" or one["content"] or one.get("tool_calls")]
