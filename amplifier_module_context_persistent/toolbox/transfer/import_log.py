@@ -27,7 +27,7 @@ from ...log.open_log import open_log, taken_error
 from ...log.reader import LogReader
 from ...log.record_line import ROLES, Message
 from ...paths import check_session_id, session_id_of
-from ...sessions.find_session import sessions_of_id
+from ...sessions.session_files import sessions_of_id
 from ...sessions.transcript import log_id_in, naming_header
 from .copy_log import MessageCopier, append_all, copy_log, refused_messages, torn_tail, unread_lines
 from .copying_scanner import CopyingScanner
