@@ -43,7 +43,16 @@ EVENT_LOOP = {
 }
 """Rooms and modules that may import asyncio."""
 
-HOST = {"session", "toolbox.demo", "__init__", "toolbox.replay.policies", "messages.secrets.redact"}
+HOST = {
+    "session.host",
+    "session.model_tools",
+    "session.provider_call",
+    "session.view_errors",
+    "toolbox.demo",
+    "__init__",
+    "toolbox.replay.policies",
+    "messages.secrets.redact",
+}
 """Rooms and modules that may import amplifier_core."""
 
 FILES_AND_LOOPS = {"asyncio", "filelock", "io", "os", "pathlib", "shutil", "socket", "threading"}

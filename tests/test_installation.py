@@ -55,6 +55,33 @@ def mount(python: str | Path, home: Path, *missing: str) -> subprocess.Completed
     return subprocess.run(command, capture_output=True, text=True, cwd=home, env=environment, check=False)
 
 
+AGENT = """
+import asyncio, sys
+sys.modules["amplifier_core"] = None
+sys.path.insert(0, sys.argv[1])
+from amplifier_module_context_persistent import PersistentContextManager, to_anthropic
+
+async def main():
+    async with PersistentContextManager("s.jsonl", max_tokens=20_000, recipient="anthropic") as memory:
+        for number in range(40):
+            await memory.add_message({"role": "user", "content": f"question {number}"})
+            await memory.add_message({"role": "assistant", "content": "words " * 1_000})
+        await memory.add_message({"role": "user", "content": "and now"})
+        body = to_anthropic(await memory.get_messages_for_request(), max_tokens=100)
+        print(len(body["messages"]), len((await memory.recall(query="question 7")).text))
+
+asyncio.run(main())
+"""
+
+
+def test_an_agent_that_mounts_nothing_does_without_amplifier_core(tmp_path: Path) -> None:
+    """Its import would take two thirds as long as all else. Messages, a plan, a view and recall need none of it."""
+    command = [sys.executable, "-c", AGENT, str(ROOT)]
+    environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path)}
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=environment, check=False)
+    assert done.returncode == 0, done.stderr
+
+
 @proof
 def test_a_session_begins_without_what_only_commands_need(tmp_path: Path) -> None:
     """Hosts update a module's code without what it depends on."""

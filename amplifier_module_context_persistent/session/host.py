@@ -13,8 +13,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import orjson
-from amplifier_core.llm_errors import ContextLengthError
-from amplifier_core.models import HookResult
 
 from ..compaction.provider_limits import read_told
 from ..compaction.request_budget import ModelLimits, read_window
@@ -25,10 +23,6 @@ logger = logging.getLogger(__name__)
 
 _warned_at_validation: set[str] = set()
 """Warnings that the validation of a configuration logged; the mount that follows does not repeat these warnings."""
-
-
-class NotRetainedError(ContextLengthError, ValueError):  # type: ignore[misc]  # core ships no types
-    """A text that the view must contain is in no message that a view can show."""
 
 
 class Host:
@@ -68,6 +62,7 @@ class Host:
         """Register a function for an event. Call the returned function to unregister it."""
         if self.hooks is None:
             return lambda: None
+        from amplifier_core.models import HookResult  # only a host has hooks
 
         async def call_handler(_: str, data: dict[str, Any]) -> HookResult:
             await handler(data)

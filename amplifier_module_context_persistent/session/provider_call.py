@@ -10,14 +10,15 @@ import asyncio
 import inspect
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
-from amplifier_core.message_models import ChatRequest, ToolSpec
-from amplifier_core.message_models import Message as ProviderMessage
 
 from ..messages.message import Message
 from ..tokens.usage import token_count
+
+if TYPE_CHECKING:
+    from amplifier_core.message_models import ChatRequest
 
 logger = logging.getLogger(__name__)
 
@@ -30,6 +31,9 @@ def chat_request(messages: Sequence[Message], tools_json: str, **more: Any) -> C
     Raises:
         ValueError: a message or a tool does not fit into a request.
     """
+    from amplifier_core.message_models import ChatRequest, ToolSpec  # only a host's provider is asked
+    from amplifier_core.message_models import Message as ProviderMessage
+
     tools = [ToolSpec(**tool) for tool in orjson.loads(tools_json or "[]")] or None
     return ChatRequest(messages=[ProviderMessage(**message) for message in messages], tools=tools, **more)
 

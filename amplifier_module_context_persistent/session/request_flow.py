@@ -14,8 +14,6 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from amplifier_core.llm_errors import ContextLengthError
-
 from ..config import NATIVE, SUMMARIZE, Config
 from ..errors import FloorError, LogError, RecordError, RetentionError
 from ..log.record_line import encode_control
@@ -26,7 +24,7 @@ from ..view.recipients import Recipient
 from ..window.request import ViewResult, sizes
 from .compaction_events import SEMANTIC, CompactionEvents, method_of
 from .final_request import FinalRequests, HandedOut, Ticket
-from .host import Host, NotRetainedError, provider_facts
+from .host import Host, provider_facts
 from .native_calls import NativeCompaction
 from .pending_requests import PendingRequests
 from .provider_call import counted_by
@@ -267,8 +265,12 @@ class RequestFlow:
                 if error.tried is not None and not events.is_started:
                     messages, tokens = error.tried
                     await self._tell_start(events, self._method_of(None), messages, tokens)
+                from .view_errors import ContextLengthError
+
                 raise ContextLengthError(str(error)) from error
             except RetentionError as error:
+                from .view_errors import NotRetainedError
+
                 raise NotRetainedError(str(error)) from error
             futile = answer.futile()
             if futile:
