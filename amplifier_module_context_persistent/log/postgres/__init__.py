@@ -9,7 +9,7 @@ Where things are done:
   broke during an append: what became of it is found out by `log` (`_is_stored`), so that no message is doubled;
 - a session reads: `reader`, lines by `stored_lines`; SQL: `rows`;
 - tables are made, and brought up to date: `schema` (`migrate_tables`), by the steps of `migration_steps`; roles get
-  rights: `schema`; each sees its own rows: `row_security`; keys of older tables: `layout`;
+  rights: `role_rights`; each sees its own rows: `row_security`; keys of older tables: `layout`;
 - a wait ends: `connection`; connections are shared: `server_connections`; a long transaction stays
   alive: `pulse`;
 - logs are listed, searched and deleted: `list_logs`; which are old: `old_logs`; which are open: `open_marks`;

@@ -13,14 +13,14 @@ newest version. Tables that exist keep their layout. Within a version, new parts
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..database_location import check_schema_name
 from . import migration_steps
 from .layout import LAYOUTS
-from .migration_steps import APPEND, PURGE, READ, Step, migrate, quoted, rights_of, written
-from .partitions import divided, divisible_tables, grant_statements, part_statements
+from .migration_steps import Step, migrate, written
+from .partitions import divided, part_statements
 from .row_security import is_secured, secure_rows
 
 if TYPE_CHECKING:
@@ -79,58 +79,18 @@ comment on table {s}.record is 'One row for each line of a log, with the bytes t
 
 _VERSION = "insert into {s}.version (number) values ({version}) on conflict (only_row) do update set number = {version}"
 
-_READ = """
-grant usage on schema {s} to {role};
-grant select on {s}.version, {s}.log, {s}.record to {role};
-grant select on all sequences in schema {s} to {role};
-"""
-
-_APPEND = f"""{_READ}
-revoke update on {{s}}.log from {{role}};
-grant insert on {{s}}.log, {{s}}.record to {{role}};
-grant update (head, size, crc, changed) on {{s}}.log to {{role}};
-"""
-
-_PURGE = f"""{_APPEND}
-grant update (name, generation) on {{s}}.log to {{role}};
-grant delete on {{s}}.log, {{s}}.record to {{role}};
-"""
-
-_RIGHTS = {READ: _READ, APPEND: _APPEND, PURGE: _PURGE}
-
-
-def rights(kind: str, schema: str, role: str, *, without: Collection[Step] = (), has_parts: bool = False) -> str:
-    """Return the SQL statements that grant a role the rights to run sessions, to purge, or to read and back up.
-
-    The statements change no table.
-
-    Args:
-        kind: `READ`, `APPEND` (no DELETE, no UPDATE of records, no renaming), or `PURGE`.
-        schema: the tables' schema.
-        role: the role.
-        without: the steps that are not done.
-        has_parts: whether the tables are partitioned; a backup reads the parts themselves.
-    """
-    base = _RIGHTS[kind].format(s=check_schema_name(schema), role=quoted(role))
-    done = [step for step in migration_steps.STEPS if step not in without]
-    added = list[str]()
-    for step in done:
-        added += [right.replace("{s}", schema) for right in rights_of(step, {role: [kind]})]
-    if has_parts:
-        added += grant_statements(divisible_tables(_creation(schema, done), schema), schema, quoted(role))
-    return "".join([base, *(f"{right};\n" for right in added)])
-
 
 def create_statements(schema: str, *, has_parts: bool = False) -> str:
     """Return the statements that create the tables; with `has_parts`, partitioned tables."""
-    creation = _creation(check_schema_name(schema), migration_steps.STEPS)
+    statements = creation(check_schema_name(schema), migration_steps.STEPS)
     if has_parts:  # the parts are created last, so that they get the indexes and settings of their tables
-        parts = part_statements(creation, schema)
-        creation = divided(creation, schema) + "".join(f"{statement};\n" for statement in parts)
-    return f"{creation}{_VERSION.format(s=schema, version=SCHEMA_VERSION)};\n"
+        parts = part_statements(statements, schema)
+        statements = divided(statements, schema) + "".join(f"{statement};\n" for statement in parts)
+    return f"{statements}{_VERSION.format(s=schema, version=SCHEMA_VERSION)};\n"
 
 
-def _creation(schema: str, done: Sequence[Step]) -> str:
+def creation(schema: str, done: Sequence[Step]) -> str:
+    """Return the statements that create the tables without parts, with the changes of some migration steps."""
     layout = LAYOUTS[SCHEMA_VERSION]
     added = [written(statement, schema, layout) for step in done for statement in step.statements]
     return _CREATE.format(s=schema) + "".join(f"{statement};\n" for statement in added)

@@ -18,13 +18,13 @@ from ...log.database_location import Location, parse_location
 from ...log.postgres.init_checks import WouldBeRefusedError, check_may_alter, check_may_create, check_roles
 from ...log.postgres.migration_steps import STEPS, MigrationError, Step, missing_steps
 from ...log.postgres.partitions import LEAST_SERVER, is_partitioned
+from ...log.postgres.role_rights import rights
 from ...log.postgres.row_security import secure_rows, secured_statements, tables_with_logs, unsecured_tables
 from ...log.postgres.schema import (
     SCHEMA_VERSION,
     create_schema,
     create_statements,
     migrate_tables,
-    rights,
     schema_version,
     version_after,
 )

@@ -335,7 +335,7 @@ def test_a_role_that_may_append_goes_on_in_an_archived_log(location: str, server
     archive_stored_log(location)
     server.execute(f"drop role if exists {role}")
     server.execute(f"create role {role} login")
-    from amplifier_module_context_persistent.log.postgres.schema import rights
+    from amplifier_module_context_persistent.log.postgres.role_rights import rights
 
     try:
         server.execute(rights(migration_steps.APPEND, schema, role))

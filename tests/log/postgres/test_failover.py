@@ -16,8 +16,9 @@ from amplifier_module_context_persistent.log.postgres import row_bytes, rows
 from amplifier_module_context_persistent.log.postgres.erasure_rows import erasure_lines
 from amplifier_module_context_persistent.log.postgres.log import PostgresLog
 from amplifier_module_context_persistent.log.postgres.migration_steps import APPEND
+from amplifier_module_context_persistent.log.postgres.role_rights import rights
 from amplifier_module_context_persistent.log.postgres.row_security import secure_rows
-from amplifier_module_context_persistent.log.postgres.schema import create_schema, rights
+from amplifier_module_context_persistent.log.postgres.schema import create_schema
 from amplifier_module_context_persistent.toolbox.transfer.erased_session_names import SourceNames
 from amplifier_module_context_persistent.toolbox.transfer.erasure_record import SESSION, TEXT, erasure_of
 from tests.support.logs import STAMP, append, append_bodies, body, findings, numbers, write_file

@@ -20,7 +20,7 @@ from amplifier_module_context_persistent.log.postgres.log import PostgresLog
 from amplifier_module_context_persistent.log.postgres.marks_after_start import seconds_until_marked
 from amplifier_module_context_persistent.log.postgres.migration_steps import APPEND, PURGE
 from amplifier_module_context_persistent.log.postgres.open_marks import mark_key
-from amplifier_module_context_persistent.log.postgres.schema import rights
+from amplifier_module_context_persistent.log.postgres.role_rights import rights
 from amplifier_module_context_persistent.toolbox.maintenance.purge_log import purge_log
 from amplifier_module_context_persistent.toolbox.maintenance.purge_options import Purge
 from tests.support.commands import run

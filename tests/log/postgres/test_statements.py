@@ -17,6 +17,7 @@ from amplifier_module_context_persistent.log.postgres import (
     migration_steps,
     old_logs,
     ranked_rows,
+    role_rights,
     row_security,
     schema,
 )
@@ -141,7 +142,7 @@ def test_the_statements_of_storage_init_name_where_functions_are(has_parts: bool
     pglast = pytest.importorskip("pglast", reason="pglast is not installed (the extra `dev`)")
     created = schema.create_statements("s", has_parts=has_parts)
     kinds = (migration_steps.READ, migration_steps.APPEND, migration_steps.PURGE)
-    rights = [schema.rights(kind, "s", "somebody", has_parts=has_parts) for kind in kinds]
+    rights = [role_rights.rights(kind, "s", "somebody", has_parts=has_parts) for kind in kinds]
     statements = [
         created,
         row_security.secured_statements("s", created),

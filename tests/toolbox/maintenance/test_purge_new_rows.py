@@ -22,7 +22,7 @@ from amplifier_module_context_persistent.log.postgres import rows
 from amplifier_module_context_persistent.log.postgres.log import PostgresLog
 from amplifier_module_context_persistent.log.postgres.migration_steps import PURGE
 from amplifier_module_context_persistent.log.postgres.new_log import NewStoredLog
-from amplifier_module_context_persistent.log.postgres.schema import rights
+from amplifier_module_context_persistent.log.postgres.role_rights import rights
 from amplifier_module_context_persistent.toolbox.maintenance.purge_log import plan_purge, purge_log
 from amplifier_module_context_persistent.toolbox.maintenance.purge_options import Purge
 from amplifier_module_context_persistent.toolbox.transfer.copy_log import copy_log
