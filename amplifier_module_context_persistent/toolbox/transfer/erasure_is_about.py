@@ -51,8 +51,8 @@ def is_about(
 
 def _begins_alike(erasure: Erasure, talk: Sequence[TalkName]) -> bool:
     """Return whether a conversation and an erased one are the same, up to the end of the shorter one."""
-    count = min(len(talk), erasure.talk_count)
-    return count > 0 and salted_name(erasure.salt, talk[count - 1].name) in erasure.talk
+    hashes = [salted_name(erasure.salt, one.name) for one in talk]
+    return bool(hashes) and (hashes[-1] in erasure.talk or not erasure.talk_ends.isdisjoint(hashes))
 
 
 def _has_answers_of(erasure: Erasure, answers: Sequence[str]) -> bool:

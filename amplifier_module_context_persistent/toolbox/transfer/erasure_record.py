@@ -59,8 +59,8 @@ class Erasure:
     """The salted hashes of long answers."""
     talk: frozenset[str] = frozenset()
     """The salted hashes of the beginnings of the conversation."""
-    talk_count: int = 0
-    """The number of these beginnings, with those that have no hash."""
+    talk_ends: frozenset[str] = frozenset()
+    """Those of the whole conversation."""
     ids: bytes = b""
     """The salted hashes of the ids of all purged messages, sorted and joined. By these, a copy of the log can be purged
     too."""
@@ -105,7 +105,7 @@ class Erasure:
         if self.answers:
             value["answers"] = sorted(self.answers)
         if self.talk:
-            value |= {"talk": sorted(self.talk), "talk_count": self.talk_count}
+            value |= {"talk": sorted(self.talk), "talk_ends": sorted(self.talk_ends)}
         if self.ids:
             value["ids"] = binascii.b2a_base64(self.ids, newline=False).decode()
         rule = self.rule.to_json()
@@ -149,8 +149,8 @@ def erasure_of(
     names = frozenset(salted_name(salt, name) for name in (*source.names, *source.messages))
     content = salted_name(salt, source.content) if source.content else ""
     answers = frozenset(salted_name(salt, name) for name in source.answers)
-    least_chars = 0 if what == TEXT else LONG_ANSWER  # a text that is replaced in vain does no harm
-    talk = frozenset(salted_name(salt, one.name) for one in source.talk if one.name and one.chars >= least_chars)
+    talk = [one for one in source.talk if what == TEXT or (one.is_own and one.chars >= LONG_ANSWER)]
+    ends = frozenset(salted_name(salt, one.name) for one in talk if one.is_end)
     ids = b""
     has_more_ids = len(source.id_hashes) > _MOST_IDS
     if not has_more_ids:  # an incomplete list would look complete
@@ -164,8 +164,8 @@ def erasure_of(
         content,
         rule(salt),
         answers,
-        talk,
-        len(source.talk),
+        frozenset(salted_name(salt, one.name) for one in talk),
+        ends,
         ids,
         has_more_ids,
         is_all,
@@ -183,7 +183,7 @@ def erasure_from(value: dict[str, Any]) -> Erasure:
     names = frozenset(str(name) for name in value["names"])
     answers = frozenset(str(answer) for answer in value.get("answers", ()))
     rule = TextRule.from_json(salt, value.get("rule", {}))
-    talk = frozenset(str(one) for one in value.get("talk", ()))
+    talk, ends = (frozenset(map(str, value.get(key, ()))) for key in ("talk", "talk_ends"))
     ids = binascii.a2b_base64(str(value.get("ids", "")))
     return Erasure(
         salt,
@@ -195,7 +195,7 @@ def erasure_from(value: dict[str, Any]) -> Erasure:
         rule,
         answers,
         talk,
-        int(value.get("talk_count", 0)),
+        ends,
         ids,
         value.get("more_ids") is True,
         value.get("all") is True,

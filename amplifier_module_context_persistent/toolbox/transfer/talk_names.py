@@ -7,12 +7,13 @@ session's id nor those of its messages, and a short one has too few long answers
 - Only the first `MOST_EXCHANGES` questions with their answers count: a longer session has long answers.
 - Secrets in known forms are left out, since exports leave them out. So are spaces, and everything after
   `_MOST_CHARS` characters of a message.
-- The beginning of a fork that its origin has, too, has no name.
+- A beginning of a fork that its origin has, too, names the fork only if a text was purged: to replace the text in a
+  copy of the origin does no harm.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from hashlib import sha256
 from itertools import islice
 from typing import NamedTuple
@@ -34,30 +35,41 @@ class TalkName(NamedTuple):
     """The name of a conversation up to the end of an answer."""
 
     name: str
-    """Empty if no erasure may be recognised by it."""
     chars: int
     """The number of characters that were said."""
+    is_end: bool
+    """Whether it is the whole conversation, or as much of it as counts."""
+    is_own: bool = True
+    """Whether it has a message of the session itself, and of those that are purged. Else its name is the name of a
+    fork's origin, or of what stays."""
 
 
 def talk_in_stored(reader: ReadableLog, gone: set[int] | None = None) -> list[TalkName]:
-    """Return the names of the beginnings of a log's live history.
+    """Return the names of the beginnings of a log's live history, and of all that was said in it, also if hidden.
+
+    An earlier export has messages that a rewind or a clear has hidden since.
 
     Args:
         reader: the log.
-        gone: the ordinals of messages that are purged; a beginning without any of them has no name. None if the whole
-            session is erased, or a text in it.
+        gone: the ordinals of messages that are purged; None if the whole session is erased, or a text in it.
 
     Raises:
         LogUnreadableError: the log cannot be read.
     """
-    live = reader.index.live[:_MOST_MESSAGES]
+    live, every = reader.index.live, range(len(reader.index))
+    names = _names_in(reader, live, gone)
+    return names if len(live) == len(every) else [*names, *_names_in(reader, every, gone)]
+
+
+def _names_in(reader: ReadableLog, history: Sequence[int], gone: set[int] | None) -> list[TalkName]:
+    history = history[:_MOST_MESSAGES]
     begins = first_own(reader)
     if gone is not None:
-        begins = max(begins, min(gone.intersection(live), default=len(reader.index)))
+        begins = max(begins, min(gone.intersection(history), default=len(reader.index)))
 
     def messages() -> Iterator[tuple[bool, Message]]:
-        for start in range(0, len(live), _READ_AT_ONCE):
-            ordinals = live[start : start + _READ_AT_ONCE]
+        for start in range(0, len(history), _READ_AT_ONCE):
+            ordinals = history[start : start + _READ_AT_ONCE]
             for ordinal, message in zip(ordinals, reader.read(ordinals), strict=True):
                 yield ordinal >= begins, message
 
@@ -72,24 +84,25 @@ def talk_in_draft(draft: SessionDraft) -> list[TalkName]:
 
 
 def _names_of(messages: Iterable[tuple[bool, Message]]) -> list[TalkName]:
-    """Return the names of the beginnings of a conversation, given its messages and whether each may be named."""
-    return list(islice(_each_name(messages), MOST_EXCHANGES))
+    """Return the names of the beginnings of a conversation, given its messages and whether each is the session's."""
+    names = list(islice(_each_name(messages), MOST_EXCHANGES))
+    return [*names[:-1], *(name._replace(is_end=True) for name in names[-1:])]
 
 
 def _each_name(messages: Iterable[tuple[bool, Message]]) -> Iterator[TalkName]:
-    digest, chars, before, is_named = sha256(), 0, "", False
-    for may_be_named, message in messages:
+    digest, chars, before, has_own = sha256(), 0, "", False
+    for is_own, message in messages:
         role, said = message.get("role"), _said(message)
         if role not in ("user", "assistant") or not said:
             continue
         if role == "user" and before == "assistant":
-            yield TalkName(digest.hexdigest() if is_named else "", chars)
+            yield TalkName(digest.hexdigest(), chars, is_end=False, is_own=has_own)
         piece = f" {said}" if role == before else f"\n{role}: {said}"
         digest.update(piece.encode("utf-8", "surrogatepass"))
         chars += len(said)
-        before, is_named = str(role), may_be_named
+        before, has_own = str(role), is_own
     if before == "assistant":
-        yield TalkName(digest.hexdigest() if is_named else "", chars)
+        yield TalkName(digest.hexdigest(), chars, is_end=False, is_own=has_own)
 
 
 def _said(message: Message) -> str:

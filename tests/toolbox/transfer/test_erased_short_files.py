@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -108,3 +109,25 @@ def write(laptop: Home, value: object) -> Path:
     file = laptop.root / "other.json"
     file.write_text(json.dumps(value))
     return file
+
+
+@pytest.mark.parametrize("form", ["openai", "bare"])
+def test_a_session_is_known_by_what_a_clear_has_hidden(laptop: Home, form: str) -> None:
+    laptop.says("talk", *TALK)
+    file = exported(laptop, form)
+    laptop.run("rewind", "talk", "1", "--yes")
+    laptop.says("talk", "another question after the rewind, of some length")
+    laptop.run("delete", "talk", "--yes")
+    laptop.run("import", file, "--session", "second", code=2)
+
+
+@pytest.mark.parametrize("form", ["openai", "bare"])
+def test_a_text_that_is_purged_from_a_fork_alone_is_replaced_in_its_export(laptop: Home, form: str) -> None:
+    """The fork has no message that is not its origin's, which is lost."""
+    laptop.says("talk", f"look at {KEY}")
+    laptop.run("fork", "talk", "--session", "forked")
+    file = exported(laptop, form)
+    shutil.rmtree(laptop.log("talk").parent)
+    laptop.run("purge", "forked", "--redact", KEY, "--yes")
+    laptop.run("import", file, "--session", "second")
+    assert in_home(laptop) == []
