@@ -140,13 +140,11 @@ def _may_split(before: Item, after: Item) -> bool:
 
     The message after the cut is a user's or a model's message from the log, and the two have different wire roles.
     """
-    sides = _wire_role(before), _wire_role(after)
-    return (
-        after.entry is not None
-        and after.entry.ordinal >= 0
-        and after.entry.role in ("user", "assistant")
-        and {*sides} == {"user", "assistant"}
-    )
+    entry = after.entry
+    is_in_log = entry is not None and entry.ordinal >= 0
+    if entry is None or not is_in_log or entry.role not in ("user", "assistant"):
+        return False
+    return {_wire_role(before), _wire_role(after)} == {"user", "assistant"}
 
 
 def _wire_role(item: Item) -> str:

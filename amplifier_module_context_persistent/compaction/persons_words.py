@@ -54,21 +54,24 @@ class Line(Enum):
 
 def kind_of(line: str) -> Line:
     """Return whether a line reads as a sentence or as the output of a machine."""
-    text = line.strip()
     if _CODE.search(line):
         return Line.MACHINE
-    unspaced = len(_UNSPACED.findall(text))
-    if unspaced:
-        words = unspaced // CHARS_A_WORD
-        is_plain = len(_OF_PROSE.findall(text)) >= LEAST_LETTERS * len(text)
-    else:
-        given = text.split()
-        plain = sum(_PLAIN.match(word) is not None for word in given)
-        words = len(given)
-        is_plain = plain >= PLAIN_SHARE * len(given)
-    if not is_plain:
+    words = _words_of_plain(line.strip())
+    if words is None:
         return Line.MACHINE
     return Line.PROSE if words >= LEAST_WORDS else Line.EITHER
+
+
+def _words_of_plain(text: str) -> int | None:
+    """Return the number of words in a text that consists mostly of plain words; None for any other text."""
+    unspaced_chars = len(_UNSPACED.findall(text))
+    if unspaced_chars:
+        is_plain = len(_OF_PROSE.findall(text)) >= LEAST_LETTERS * len(text)
+        return unspaced_chars // CHARS_A_WORD if is_plain else None
+    words = text.split()
+    plain_words = sum(_PLAIN.match(word) is not None for word in words)
+    is_plain = plain_words >= PLAIN_SHARE * len(words)
+    return len(words) if is_plain else None
 
 
 def bodies(text: str) -> list[Span]:
@@ -130,7 +133,11 @@ def divided(message: Message) -> list[Divided]:
 
 def prose_chars(texts: Iterable[Divided]) -> int:
     """Return the number of characters of prose in the divided texts of a message."""
-    return sum(chars - sum(end - start for start, end in spans) for chars, spans in texts)
+    chars = 0
+    for text in texts:
+        body_chars = sum(end - start for start, end in text.bodies)
+        chars += text.chars - body_chars
+    return chars
 
 
 def bodies_cuts(message: Message, texts: Iterable[Divided], lengths: Iterable[int]) -> list[Cut]:

@@ -135,8 +135,10 @@ def _shown_lines(draft: Draft, result: Entry) -> Iterator[str]:
     Lines of fewer than `LEAST_CHARS` characters and the marks of cuts are left out.
     """
     cut = draft.cuts.get(result.id)
-    if cut is not None and (cut.instead or (cut.head_chars + cut.tail_chars == 0 and not cut.lines)):
-        return
+    if cut is not None:
+        shows_nothing = cut.head_chars + cut.tail_chars == 0 and not cut.lines
+        if cut.instead or shows_nothing:
+            return
     (message,) = draft.request.fetch([result])
     message = shorten(result, message, cut, draft.config.truncate_boundary)
     for line in "\n".join(texts_of(message)).split("\n"):

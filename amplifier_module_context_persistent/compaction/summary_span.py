@@ -47,8 +47,12 @@ def evidence_of(entries: Iterable[Entry], texts: Iterable[str], earlier: str) ->
         texts: the texts of the messages, for the figures.
         earlier: the summary before the messages; "" if there is none.
     """
-    figures = {figure for text in (*texts, earlier) for figure in _FIGURE.findall(text)}
-    return frozenset(figures.union(spans(earlier), *[entry.gist.terms.names for entry in entries]))
+    evidence = set[str](spans(earlier))
+    for text in (*texts, earlier):
+        evidence.update(_FIGURE.findall(text))
+    for entry in entries:
+        evidence.update(entry.gist.terms.names)
+    return frozenset(evidence)
 
 
 def why_no_summary(text: str, tokens: int, span: Span) -> str:
@@ -70,9 +74,13 @@ def older_ordinals(draft: Draft) -> frozenset[int]:
     of a person, or groups that must stay, such as system text and pins.
     """
     start = recent_start(draft)
-    positions = [position for position in draft.kept_positions() if position < start and position not in draft.fixed]
-    groups = [draft.view.groups[position] for position in positions if not draft.view.groups[position].head.human]
-    return frozenset(entry.ordinal for group in groups for entry in group.entries())
+    ordinals = set[int]()
+    for position in draft.kept_positions():
+        group = draft.view.groups[position]
+        is_older = position < start and position not in draft.fixed
+        if is_older and not group.head.human:
+            ordinals.update(entry.ordinal for entry in group.entries())
+    return frozenset(ordinals)
 
 
 def leave_out_span(draft: Draft, summary: Summary) -> None:

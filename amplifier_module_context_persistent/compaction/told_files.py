@@ -74,10 +74,11 @@ def _shared_directory(paths: Sequence[str]) -> str:
 def _sentence(what: str, paths: Sequence[str], directory: str) -> str:
     if not paths:
         return ""
-    below = f"{directory}/"
-    named = ", ".join([path.removeprefix(below) if directory else path for path in paths[-MOST_FILES:]])
+    names = paths[-MOST_FILES:]
+    if directory:
+        names = [path.removeprefix(f"{directory}/") for path in names]
     more = f" and {len(paths) - MOST_FILES} more" if len(paths) > MOST_FILES else ""
-    return f" Files {what} in them: {named}{more}."
+    return f" Files {what} in them: {', '.join(names)}{more}."
 
 
 def _slashes(path: str, start: int = 1) -> list[int]:

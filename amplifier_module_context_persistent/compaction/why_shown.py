@@ -69,19 +69,30 @@ def _position_of(wanted: Sequence[Entry], draft: Draft) -> int | None:
 
 def count_unshown(view: Iterable[Message], gone: Iterable[Message]) -> int:
     """Return the number of messages in `gone` with a path, a name or an id that the view does not show."""
-    shown = {name for message in view for name in terms_of(message).names}
-    return sum(any(n not in shown and not is_figure(n) for n in terms_of(message).names) for message in gone)
+    shown = set[str]()
+    for message in view:
+        shown.update(terms_of(message).names)
+    return sum(_has_unshown_name(message, shown) for message in gone)
+
+
+def _has_unshown_name(message: Message, shown: set[str]) -> bool:
+    """Return whether a message has a path, a name or an id beside the shown ones; figures do not count."""
+    return any(name not in shown and not is_figure(name) for name in terms_of(message).names)
 
 
 def _named(entries: Iterable[Entry]) -> set[str]:
     """Return the names in some messages, without figures."""
-    return {name for entry in entries for name in entry.gist.terms.names if not is_figure(name)}
+    names = set[str]()
+    for entry in entries:
+        names.update(name for name in entry.gist.terms.names if not is_figure(name))
+    return names
 
 
 def _why_gone(names: set[str], shown: Sequence[Entry]) -> str:
-    where = {
-        name: entry.id for entry in reversed(shown) if entry.id for name in entry.gist.terms.names if name in names
-    }
+    where: dict[str, str] = {}  # the first shown message with each name
+    for entry in reversed(shown):
+        if entry.id:
+            where.update(dict.fromkeys(names.intersection(entry.gist.terms.names), entry.id))
     missing = sorted(names - where.keys())
     if not names:
         return "Left out: it has no path, name or id that could be needed again."

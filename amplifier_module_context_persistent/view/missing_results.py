@@ -100,13 +100,15 @@ class LateResults:
         new = entries[len(self._known) :]
         for entry in new:
             if entry.result_of is not None:
-                if (since := self._asked.pop(entry.result_of, None)) is not None and self._answers > since:
+                since = self._asked.pop(entry.result_of, None)
+                if since is not None and self._answers > since:
                     self._late.append(entry)
             elif entry.role == "assistant":
-                self._answers += self._before != "assistant"
-                self._asked.update(
-                    (call.id, self._answers) for call in entry.calls if call.id not in entry.changes.closed
-                )
+                if self._before != "assistant":
+                    self._answers += 1
+                for call in entry.calls:
+                    if call.id not in entry.changes.closed:
+                        self._asked[call.id] = self._answers
             self._before = entry.role
         self._known += new
         return self._late

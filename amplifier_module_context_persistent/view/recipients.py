@@ -213,8 +213,10 @@ class Recipient:
     def parse(cls, name: str) -> Recipient:
         """Read a reader's name as people write it: `anthropic`, `anthropic/claude-opus-5-5`, or only a model's name."""
         provider, slash, model = name.strip().partition("/")
-        if not slash and any(char.isdigit() for char in provider) and family_of("", provider) in FAMILIES:
-            provider, model = family_of("", provider), provider
+        has_digit = any(char.isdigit() for char in provider)
+        is_only_model = not slash and has_digit and family_of("", provider) in FAMILIES
+        if is_only_model:
+            return cls.of(family_of("", provider), provider)
         return cls.of(provider, model)
 
     @property

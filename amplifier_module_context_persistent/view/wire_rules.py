@@ -202,7 +202,9 @@ def oddities_of(message: Message) -> Oddities | None:
 def _result_name(message: Message) -> str:
     """Return the tool's name in a result, or "" if the message is not a result or has no name."""
     name = message.get("name")
-    return name if isinstance(name, str) and message.get("role") in ("tool", "function") else ""
+    if message.get("role") not in ("tool", "function") or not isinstance(name, str):
+        return ""
+    return name
 
 
 def sendable(message: Message, rules: WireRules, marks: int) -> Message:
@@ -271,7 +273,8 @@ def _with_marks(block: Any, marks_left: Iterator[int]) -> Any:
 
 def _inner_key(block: Message) -> str:
     """Return the key under which a block has inner blocks: `content`, or `output` in some results."""
-    return "output" if block.get("type") == "tool_result" and "output" in block else "content"
+    has_output = block.get("type") == "tool_result" and "output" in block
+    return "output" if has_output else "content"
 
 
 def well_formed_value(value: Any) -> Any:

@@ -43,8 +43,13 @@ def files_left(log: str, others: tuple[str, ...] = ()) -> list[str]:
         OSError: the directory cannot be read.
     """
     log = os.path.abspath(log)
-    ours = [path for path in _parts(log, others, _PART) if not _is_of(path, log) or _begins_with_header(path)]
-    return [path for path in (*ours, *unfinished_purges(log)) if _is_left(path)]
+    found = list[str]()
+    for path in _parts(log, others, _PART):
+        may_be_anothers = _is_of(path, log) and not _begins_with_header(path)
+        if not may_be_anothers:
+            found.append(path)
+    found += unfinished_purges(log)
+    return [path for path in found if _is_left(path)]
 
 
 def doubtful_parts(log: str, others: tuple[str, ...] = ()) -> list[str]:
@@ -109,8 +114,10 @@ def place_left(log: str, others: tuple[str, ...] = (), *, tails: bool = True) ->
     """
     if os.path.lexists(log) or is_marked(log):
         return []
-    bare = [log + suffix for suffix in (NOTE_SUFFIX, OPEN_SUFFIX) if os.path.lexists(log + suffix)]
-    return [*files_left(log, others), *(saved_tails(log) if tails else []), *bare]
+    left = files_left(log, others)
+    if tails:
+        left += saved_tails(log)
+    return left + [log + suffix for suffix in (NOTE_SUFFIX, OPEN_SUFFIX) if os.path.lexists(log + suffix)]
 
 
 def _is_left(path: str) -> bool:

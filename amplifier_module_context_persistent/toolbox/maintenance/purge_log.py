@@ -136,15 +136,17 @@ def purge_log(
 
         with closing(open_rows(path, lock_timeout_s, files)) as stored:
             _follow(stored)
-            _count_beside(stored, purge, counts := PurgeCounts())
+            counts = PurgeCounts()
+            _count_beside(stored, purge, counts)
             if not purge.is_torn_only:
                 salt = note(stored)
                 _rewrite(stored, purge, counts, PurgeRows(stored, path, lock_timeout_s), now(), salt)
             return counts
     with closing(LogReader(path, files=files, writable=True, snapshots=known, new_scanner=SCANNER)) as reader:
         _follow(reader)
+        counts = PurgeCounts()
         with AppendLock(reader, timeout_s=lock_timeout_s):  # under the lock no append is half written
-            _count_beside(reader, purge, counts := PurgeCounts())
+            _count_beside(reader, purge, counts)
             if purge.is_torn_only:
                 remove_tails(reader)
                 return counts

@@ -307,7 +307,8 @@ class Rewrite:
         is_same = has_crc(line) and len(body) + CRC_TAIL_BYTES == len(line) and line.startswith(body)
         is_named = self._purge.redact is not None and holds_in_names(value, self._purge.redact)
         self.counts.names_matching += is_named
-        if is_same and not (damaged or is_named) and self._purge.redact and not self._answer_altered:
+        has_nothing_to_redact = is_same and not damaged and not is_named and not self._answer_altered
+        if self._purge.redact and has_nothing_to_redact:
             self.unaltered[ordinal] = self._ids[ordinal]
         if not damaged:
             self._put(body)
@@ -453,15 +454,24 @@ class Rewrite:
         self._live = live
         self._plan_put = False
 
+    def _is_redacted(self, reset: Reset) -> bool:
+        """Return whether the purge would redact the id, the reason or the time of a reset."""
+        redact = self._purge.redact
+        if redact is None:
+            return False
+        return any(redact(text) != text for text in (reset.id, reset.reason, reset.time))
+
     def _name_reset(self) -> tuple[str, str, str]:
         """Return the id, the reason and the time of the next reset: those of the reset that took effect."""
         old = self._reset
-        redact = self._purge.redact
-        name, reason, time = ("purge", "purge", self._time) if old is None else (old.id, old.reason, old.time)
-        if redact is not None and any(redact(text) != text for text in (name, reason, time)):
+        if old is None or self._is_redacted(old):
             name = "purge"
             reason = "purge"
             time = self._time
+        else:
+            name = old.id
+            reason = old.reason
+            time = old.time
         reset_id = name
         number = 1
         while reset_id in self._reset_ids:  # a damaged reset may take effect twice

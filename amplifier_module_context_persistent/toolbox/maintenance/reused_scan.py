@@ -62,7 +62,8 @@ class KnownScan:
             index: the index of the purge's reader.
             purge: the purge.
         """
-        return self._unaltered if index is self._index and purge is self._purge else {}
+        is_planned = index is self._index and purge is self._purge
+        return self._unaltered if is_planned else {}
 
     def take(self, log: FileHandle, scanner: Scanner, known_end: bytes) -> Callable[[], None] | None:
         """Return None and keep nothing, because a purge reads the log only once."""

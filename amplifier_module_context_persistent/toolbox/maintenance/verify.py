@@ -185,8 +185,12 @@ def _add_file(report: Report, reader: LogReader) -> None:
 
 def _outside_frames(archive: ArchivedBytes, damage: Sequence[Finding]) -> list[Finding]:
     """Return the damage of an archived log, without the lines of damaged frames, because each frame is one finding."""
-    lost = [archive.lost_part(number) for number in archive.damaged]
-    return [found for found in damage if not any(_is_in(frame, found) for frame in lost)]
+    lost_frames = [archive.lost_part(number) for number in archive.damaged]
+
+    def is_lost(found: Finding) -> bool:
+        return any(_is_in(frame, found) for frame in lost_frames)
+
+    return [found for found in damage if not is_lost(found)]
 
 
 def _is_in(frame: Frame, found: Finding) -> bool:

@@ -133,7 +133,8 @@ def _read(place: Path, _stamp: tuple[int, int, int]) -> list[AgentFork]:
             content = (int(value["size"]), str(value["sha256"]))
             one = found.setdefault(path, AgentFork(path, str(value["agent"]), str(value["log"])))
             if one.log_id != value["log"]:  # the first file was removed, and its name given to another one
-                one = found[path] = AgentFork(path, str(value["agent"]), str(value["log"]))
+                one = AgentFork(path, str(value["agent"]), str(value["log"]))
+                found[path] = one
             if content != NOTHING:
                 one.contents.append(content)
     return list(found.values())

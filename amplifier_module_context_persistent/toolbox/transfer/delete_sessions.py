@@ -239,8 +239,10 @@ def _place_of(deletion: Deletion) -> str:
 def _lock_left(log: str) -> str:
     """Return the path of the lock file for a session's metadata, or "" if no empty file of that name exists."""
     lock = lock_path(Path(log).parent)
-    is_left = is_hosts_log(log) and lock.is_file() and not lock.is_symlink() and not lock.stat().st_size
-    return os.fspath(lock) if is_left else ""
+    if not is_hosts_log(log) or lock.is_symlink() or not lock.is_file():
+        return ""
+    is_empty = lock.stat().st_size == 0
+    return os.fspath(lock) if is_empty else ""
 
 
 def _remove_lock(log: str) -> list[str]:

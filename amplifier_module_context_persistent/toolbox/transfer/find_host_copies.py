@@ -28,8 +28,11 @@ def backups(log: str | Path) -> list[Path]:
 
 def hosts_files(log: str | Path) -> list[Path]:
     """Return the paths of the host's files in a session's directory: its copies of the messages, and its metadata."""
+    files = list(_copies_beside(log))
     metadata = Path(log).with_name(METADATA_NAME)
-    return [*_copies_beside(log), *([metadata] if is_hosts_log(log) and metadata.is_file() else [])]
+    if is_hosts_log(log) and metadata.is_file():
+        files.append(metadata)
+    return files
 
 
 def host_copies(log: str | Path, session_id: str | None = None) -> list[str]:

@@ -68,6 +68,8 @@ class ForkRecords:
 
     def _header(self) -> bytes:
         known = self.transcript.header
+        marks = header_marks([known] if known else [])
+        remote = {REMOTE: known[REMOTE]} if known.get(REMOTE) else {}
         return encode_control(
             "header",
             version=FORMAT_VERSION,
@@ -75,8 +77,8 @@ class ForkRecords:
             session_id=self.session_id,
             tokenizer=known.get("tokenizer", "estimate"),
             created=self.created,
-            **header_marks([known] if known else []),
-            **({REMOTE: known[REMOTE]} if known.get(REMOTE) else {}),
+            **marks,
+            **remote,
             parent_id=self.parent_id,
             parent_log_id=log_id_in(self.transcript.reader.index.headers) or None,
             forked_from=self.past.message_id,

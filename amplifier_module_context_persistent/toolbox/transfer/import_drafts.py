@@ -131,12 +131,13 @@ def _report(writer: SessionWriter, erased: list[str]) -> Import:
 
 def _imported(draft: SessionDraft) -> ImportedSession:
     earlier = draft.earlier
+    common = earlier.common if earlier is not None else 0
     return ImportedSession(
         draft.start.kind,
         draft.target.session_id,
         draft.target.path,
         draft.messages,
-        draft.messages - (earlier.common if earlier is not None else 0),
+        draft.messages - common,
         draft.plans.compactions,
         draft.reports,
         is_older=earlier is not None and earlier.is_older,

@@ -71,6 +71,13 @@ def message_markdown(message: Message, facts: Sequence[str] = (), tool: str = ""
     return "\n\n".join(parts) + "\n\n"
 
 
+def _closes(line: str, mark: str) -> bool:
+    """Return whether a line closes the code block that a mark opened: as many of its characters, hardly indented."""
+    fence = line.strip()
+    indent = len(line) - len(line.lstrip(" "))
+    return indent < 4 and set(fence) == {mark[0]} and len(fence) >= len(mark)
+
+
 def quoted(text: str) -> str:
     """Return prose as a Markdown quotation, which nothing in the text can end. Code in the text is put into fences."""
     lines: list[str] = []
@@ -85,9 +92,7 @@ def quoted(text: str) -> str:
                 code = []
             else:
                 lines.append(_prose(line))
-        elif (
-            len(line) - len(line.lstrip(" ")) < 4 and set(line.strip()) == {mark[0]} and len(line.strip()) >= len(mark)
-        ):
+        elif _closes(line, mark):
             lines += _fenced_lines(code, language)
             mark = ""
         else:
@@ -105,7 +110,14 @@ def fenced(text: str, language: str = "") -> str:
 def inline(text: str) -> str:
     """Return the first 200 characters of a text on one line, with all markup escaped."""
     shown = _visible(text[:200]).replace("\n", " ").replace("\t", " ")
-    return "".join(c if c.isalnum() or c in " -.:," else f"&#{ord(c)};" for c in shown)
+    return "".join(map(_escaped, shown))
+
+
+def _escaped(character: str) -> str:
+    """Return a character as itself if it is never markup, else as its number."""
+    if character.isalnum() or character in " -.:,":
+        return character
+    return f"&#{ord(character)};"
 
 
 def _heading(message: Message, role: str, metadata: Mapping[str, Any], facts: Sequence[str]) -> str:

@@ -109,7 +109,9 @@ def _said_name(message: Message) -> str:
     Blocks and spaces do not change the name.
     """
     words = " ".join(" ".join(texts_of(message)).split())
-    return f"said:{sha256(words.encode('utf-8', 'surrogatepass')).hexdigest()}" if len(words) >= LONG_ANSWER else ""
+    if len(words) < LONG_ANSWER:
+        return ""
+    return f"said:{sha256(words.encode('utf-8', 'surrogatepass')).hexdigest()}"
 
 
 def first_own(reader: ReadableLog) -> int:

@@ -36,4 +36,6 @@ def catalogue_files(log: str) -> list[str]:
 
     These files contain texts, so every deletion and purge removes them.
     """
-    return [] if stored_name(log) is not None else [os.fspath(catalogue_of(log)), *old_files(log)]
+    if stored_name(log) is not None:
+        return []
+    return [os.fspath(catalogue_of(log)), *old_files(log)]

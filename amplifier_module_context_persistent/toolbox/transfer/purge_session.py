@@ -97,7 +97,8 @@ class SessionPurge:
     @property
     def is_nothing(self) -> bool:
         """Whether there is nothing to remove and nothing to finish."""
-        return self.counts.is_nothing and not (self.own or self.removed or self.finishes or self.agent_forks)
+        has_other_work = self.own is not None or bool(self.removed or self.finishes or self.agent_forks)
+        return self.counts.is_nothing and not has_other_work
 
 
 def plan_session_purge(path: str, what: Purge, *, files: FileSystem | None = None) -> SessionPurge:
@@ -300,8 +301,9 @@ def places_left(name: str | None = None, *, tails: bool = True) -> list[tuple[st
         For each place the path that the log would have, and the paths of the files.
     """
     found = []
+    named = "*" if name is None else glob.escape(name)
     for root in projects_dirs():
-        for directory in sorted(root.glob(f"*/sessions/{'*' if name is None else glob.escape(name)}")):
+        for directory in sorted(root.glob(f"*/sessions/{named}")):
             log = os.fspath(directory / LOG_NAME)
             with contextlib.suppress(OSError):  # it is not a directory, or cannot be read
                 left = place_left(log, HOSTS_NAMES, tails=tails)

@@ -12,7 +12,6 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from functools import reduce
 from typing import cast
 
 from ...errors import PlaceError, PurgeError
@@ -138,4 +137,10 @@ def _write_purged(source: str, directory: PrivateDirectory, target: str, purge: 
 
 def _replace_all(purges: Sequence[Erasure]) -> Replace:
     rules = [erasure.rule for erasure in purges if erasure.what == TEXT]
-    return lambda text: reduce(lambda changed, rule: rule.replace(changed), rules, text)
+
+    def replace_all(text: str) -> str:
+        for rule in rules:
+            text = rule.replace(text)
+        return text
+
+    return replace_all

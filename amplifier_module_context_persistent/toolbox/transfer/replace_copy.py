@@ -39,7 +39,8 @@ def replace_copy(source: str, target: str, *, kept: str = "") -> None:
         check_sound(reader)
 
         def check(log: StoredLog) -> None:
-            if not (fork_id(log) == kept if kept else _has_all_of(reader, log)):
+            is_as_planned = fork_id(log) == kept if kept else _has_all_of(reader, log)
+            if not is_as_planned:
                 raise SyncError(MEANWHILE)
 
         replace_log_lines(target, whole_lines(reader), check=check)

@@ -54,7 +54,9 @@ class Restore:
         """
         ours, theirs = self.home.sessions(), self.backup.sessions()
         projects = Projects(ours, here=self.home.is_this_home)
-        force = list((read_erasures(self.backup.erasures)[0] | read_erasures(self.home.erasures)[0]).values())
+        erased_there, _ = read_erasures(self.backup.erasures)
+        erased_here, _ = read_erasures(self.home.erasures)
+        force = list((erased_there | erased_here).values())
         pairs = [(pair.here, pair.there) for pair in pairs_of(ours, theirs)]
         return [self._plan(copy, there, projects, force) for copy, there in pairs if there is not None]
 

@@ -50,7 +50,9 @@ def room_of_new_copy(source: str, copy_bytes: int, *, is_home: bool) -> Room:
     if is_archived_session(source):
         is_packed_after = stored_name(source) is not None  # it is written plain first
         return Room(copy_bytes, copy_bytes if is_packed_after else 0)
-    return Room(copy_bytes + most_transcript_bytes(copy_bytes) if is_home else copy_bytes)
+    if is_home:
+        return Room(copy_bytes + most_transcript_bytes(copy_bytes))
+    return Room(copy_bytes)
 
 
 def room_of_more(source: str, copy: str, new_bytes: int, *, is_home: bool) -> Room:

@@ -35,4 +35,6 @@ def title_among(facts: Mapping[str, Any], draft: SessionDraft) -> str:
 def directory_of(main: SessionDraft) -> str | None:
     """Return the working directory that a session's source names, or None if it names no absolute path."""
     given = main.start.facts.get("cwd")
-    return given if isinstance(given, str) and os.path.isabs(given) and given.isprintable() else None
+    if not isinstance(given, str) or not os.path.isabs(given) or not given.isprintable():
+        return None
+    return given

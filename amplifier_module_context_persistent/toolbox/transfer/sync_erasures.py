@@ -250,7 +250,8 @@ def finish_deletions(root: Path) -> None:
             log = os.fspath(directory / LOG_NAME)
             is_begun = WrittenFiles.beside(log).begun == DELETING
             left = place_left(log, HOSTS_NAMES, tails=is_begun)
-            if left and not why_linked(log) and (is_begun or len(left) == len(os.listdir(directory))):
+            has_nothing_else = len(left) == len(os.listdir(directory))
+            if left and (is_begun or has_nothing_else) and not why_linked(log):
                 remove_left(left, log)
 
 

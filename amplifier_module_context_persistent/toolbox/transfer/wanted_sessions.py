@@ -72,13 +72,13 @@ class WantedSessions:
 
         Sorted by number.
         """
-        found = [
-            (place, facts.last_s)
-            for place, facts in enumerate(sessions)
-            if (self.places is None or place in self.places) and facts.are_meant(self.filter)
-        ]
-        newest = sorted(found, key=lambda one: -one[1])[: self.filter.most]
-        return sorted(newest)
+        found = list[tuple[int, float]]()
+        for place, facts in enumerate(sessions):
+            is_possible = self.places is None or place in self.places
+            if is_possible and facts.are_meant(self.filter):
+                found.append((place, facts.last_s))
+        newest_first = sorted(found, key=lambda one: -one[1])
+        return sorted(newest_first[: self.filter.most])
 
     def check_log(self, path: str, plain_path: str, working_dir: str | None, modified_s: float) -> None:
         """Check that the filters choose a log of this package.
@@ -140,7 +140,9 @@ class SessionFacts:
 
     def _is_called(self, name: str) -> bool:
         """Return whether a text is the session's name or the beginning of its id."""
-        return bool(name) and (self.id.startswith(name) or key_of(name) == self.named.key)
+        if not name:
+            return False
+        return self.id.startswith(name) or key_of(name) == self.named.key
 
 
 def facts_of_log(

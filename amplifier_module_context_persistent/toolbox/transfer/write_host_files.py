@@ -190,7 +190,9 @@ def finish_rewind(log: str | Path) -> tuple[list[str], str]:
 
     If no rewind was interrupted, do nothing and return `([], "")`.
     """
-    return update_host_files(log, time=WrittenFiles.beside(log).time) if was_rewinding(log) else ([], "")
+    if not was_rewinding(log):
+        return [], ""
+    return update_host_files(log, time=WrittenFiles.beside(log).time)
 
 
 def was_rewinding(log: str | Path) -> bool:
@@ -343,8 +345,10 @@ def rename_imported(log: str | Path, before: str, title: str) -> bool:
 def _renamed(log: str | Path, metadata: Path, before: str, title: str) -> bool:
     with metadata_lock(metadata.parent):
         fields = read_metadata(metadata.parent)
-        named, ours = (_name_fields({}, given, is_fork=False) for given in (title, before))
-        if not (fields and named) or fields.get("name") not in (None, "", ours.get("name")):
+        named = _name_fields({}, title, is_fork=False)
+        ours = _name_fields({}, before, is_fork=False)
+        has_other_name = fields.get("name") not in (None, "", ours.get("name"))
+        if not fields or not named or has_other_name:
             return False
         _replace(WrittenFiles.beside(log), metadata, [_pretty(fields | named)])
     return True

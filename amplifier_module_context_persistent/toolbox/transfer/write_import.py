@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from itertools import chain
@@ -85,15 +85,10 @@ class SessionWriter:
                         being_made.enter_context(making_session(draft.target.path))
                         write_new_log(draft.target.path, chain([self._header(draft)], draft.bodies))
                         made.add(draft)
-                    elif not earlier.is_older and (
-                        earlier.common < draft.messages or earlier.kept < earlier.live or earlier.is_cut
-                    ):
+                    elif not earlier.is_older and _has_news(draft, earlier):
                         self._add(draft, earlier)
             except BaseException:
-                for draft in made:
-                    with suppress(OSError):
-                        os.remove(draft.target.path)
-                        os.rmdir(os.path.dirname(draft.target.path))
+                _remove_logs(made)
                 raise
             for draft in self.sessions:
                 if draft in made or is_unfinished(draft.target.path):
@@ -227,3 +222,18 @@ def _plan_before(draft: SessionDraft, record: int) -> list[bytes]:
         if body.startswith((_PLAN_HEAD, _RESET_HEAD)):
             plan = [body] if body.startswith(_PLAN_HEAD) else []
     return plan
+
+
+def _has_news(draft: SessionDraft, earlier: EarlierImport) -> bool:
+    """Return whether a draft differs from its earlier import: by more messages, or by messages that are gone."""
+    has_more = earlier.common < draft.messages
+    has_less = earlier.kept < earlier.live
+    return has_more or has_less or earlier.is_cut
+
+
+def _remove_logs(drafts: Iterable[SessionDraft]) -> None:
+    """Remove the logs that were written of some drafts, with their directories if these are empty."""
+    for draft in drafts:
+        with suppress(OSError):
+            os.remove(draft.target.path)
+            os.rmdir(os.path.dirname(draft.target.path))

@@ -233,7 +233,9 @@ def _rest(step: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:
     """Return the fields of a step that have no counterpart in other formats."""
     kept = {key: value for key, value in step.items() if key not in _KNOWN and value is not None}
     extra = {key: value for key, value in mapping(step.get("extra")).items() if key != OWN}
-    return {**mapping(own.get("imported")), **kept, **({"extra": extra} if extra else {})}
+    if extra:
+        kept["extra"] = extra
+    return {**mapping(own.get("imported")), **kept}
 
 
 def _usage(metrics: dict[str, Any]) -> dict[str, Any]:

@@ -102,7 +102,8 @@ def _names_in(directory: str) -> list[str]:
 
 
 def _numbers_in(directory: str) -> list[int]:
-    return sorted(int(found[1]) for name in _names_in(directory) if (found := _MESSAGE_FILE.fullmatch(name)))
+    matches = map(_MESSAGE_FILE.fullmatch, _names_in(directory))
+    return sorted(int(found[1]) for found in matches if found is not None)
 
 
 def read(source: Source, account: Account) -> Iterator[Event]:
@@ -138,7 +139,10 @@ def _session_of(path: str) -> str:
     agent = os.path.dirname(os.path.dirname(path))
     session = os.path.basename(os.path.dirname(os.path.dirname(agent))).removeprefix("session_")
     agent_id = os.path.basename(agent).removeprefix("agent_")
-    return session if agent_id in ("default", "") or not session else f"{session}-{agent_id}"
+    is_only_agent = agent_id in ("default", "")
+    if is_only_agent or not session:
+        return session
+    return f"{session}-{agent_id}"
 
 
 def _stored_messages(source: Source, account: Account) -> Iterator[Event]:

@@ -183,8 +183,9 @@ def _thoughts(content: dict[str, Any]) -> list[Message]:
 def _part(part: Any) -> Message | None:
     if isinstance(part, str):
         return text_block(part) if part else None
-    said = text(mapping(part).get("text"))
-    return text_block(said or f"[{_pointer(mapping(part))}]") if isinstance(part, dict) else text_block(as_text(part))
+    if not isinstance(part, dict):
+        return text_block(as_text(part))
+    return text_block(text(part.get("text")) or f"[{_pointer(part)}]")
 
 
 def _pointer(part: dict[str, Any]) -> str:

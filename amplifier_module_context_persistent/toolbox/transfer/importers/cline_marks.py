@@ -58,8 +58,12 @@ def without_environment(content: Any) -> tuple[Any, Any]:
 
 def _environment_begin(block: Mapping[str, Any]) -> int:
     """Return where the environment begins at the end of a text block; -1 if the block has none."""
-    words = text(block.get("text")) if block.get("type") == "text" else ""
-    return words.rfind(_BEGIN) if words.rstrip().endswith(_END) else -1
+    if block.get("type") != "text":
+        return -1
+    words = text(block.get("text"))
+    if not words.rstrip().endswith(_END):
+        return -1
+    return words.rfind(_BEGIN)
 
 
 class _Earlier(NamedTuple):

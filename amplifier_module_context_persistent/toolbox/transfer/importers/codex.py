@@ -208,7 +208,11 @@ def score(sample: Sample) -> int:
     Items without an envelope count only beside a line that other formats do not have.
     """
     has_mark = any(map(is_mark, sample.entries))
-    return sum(_is_entry(entry) or (has_mark and (is_item(entry) or is_mark(entry))) for entry in sample.entries)
+    lines = 0
+    for entry in sample.entries:
+        is_bare_line = has_mark and (is_item(entry) or is_mark(entry))
+        lines += _is_entry(entry) or is_bare_line
+    return lines
 
 
 def _is_entry(entry: dict[str, Any]) -> bool:

@@ -28,7 +28,9 @@ def is_mark(line: Mapping[str, Any]) -> bool:
 def is_item(line: Mapping[str, Any]) -> bool:
     """Return whether a line is an item without an envelope."""
     kind = text(line.get("type"))
-    return kind in KINDS and "payload" not in line and (kind != "message" or isinstance(line.get("role"), str))
+    if kind not in KINDS or "payload" in line:
+        return False
+    return kind != "message" or isinstance(line.get("role"), str)
 
 
 def with_envelope(line: dict[str, Any]) -> dict[str, Any]:

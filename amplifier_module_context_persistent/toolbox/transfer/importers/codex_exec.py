@@ -59,9 +59,12 @@ class _Thread:
 
 def score(sample: Sample) -> int:
     """Return how well a file fits this format: the number of its first lines that are events of either version."""
-    older = sum(map(is_event, sample.entries))
-    of_older = sum("prompt" in entry or is_settings(entry) for entry in sample.entries) if older else 0
-    return sum(map(_is_entry, sample.entries)) + older + of_older
+    events = sum(map(_is_entry, sample.entries))
+    older_events = sum(map(is_event, sample.entries))
+    if not older_events:
+        return events
+    others_of_older = sum("prompt" in entry or is_settings(entry) for entry in sample.entries)
+    return events + older_events + others_of_older
 
 
 def _is_entry(entry: dict[str, Any]) -> bool:

@@ -206,7 +206,9 @@ class Rollout:
 
     def event(self, held: HeldEvent) -> Event:
         """Return the event of `held`, from memory or from the temporary file."""
-        return held.event if held.event is not None else self.waiting.get(held.place or 0)
+        if held.event is not None:
+            return held.event
+        return self.waiting.get(held.place or 0)
 
     def message(self, held: HeldEvent) -> Message:
         """Return the message of a held event, or an empty dictionary if the event is not a message."""
@@ -397,5 +399,6 @@ def contains_words(text: str, said: str) -> bool:
     is_cut = len(said) > _END_CHARS
     if not said:
         return False
-    begins = text.startswith(begin) and (is_cut or text[len(begin)] in "\n<")
-    return begins or (text.endswith(end) and (is_cut or text[-len(end) - 1] in "\n>"))
+    if text.startswith(begin) and (is_cut or text[len(begin)] in "\n<"):
+        return True
+    return text.endswith(end) and (is_cut or text[-len(end) - 1] in "\n>")

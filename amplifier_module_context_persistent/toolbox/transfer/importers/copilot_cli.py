@@ -59,7 +59,7 @@ def read(source: Source, account: Account) -> Iterator[Event]:
         for place in file.places[agent]:
             number, entry = source.aside.get(place)
             data = mapping(entry.get("data"))
-            model = text(data.get("newModel")) or text(data.get("selectedModel")) or model
+            model = text(data.get("newModel")) or text(data.get("selectedModel")) or model  # once named, it stays
             kind = text(entry.get("type")) or "without a type"
             if kind == _REWIND:
                 account.keep(kind)

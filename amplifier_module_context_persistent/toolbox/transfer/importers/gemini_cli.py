@@ -92,7 +92,9 @@ def _take_all(chat: Chat, source: Source, account: Account) -> None:
 
 
 def _is_own(entry: dict[str, Any]) -> bool:
-    if "$set" in entry or "$rewindTo" in entry or ("sessionId" in entry and "projectHash" in entry):
+    is_change = "$set" in entry or "$rewindTo" in entry
+    is_head = "sessionId" in entry and "projectHash" in entry
+    if is_change or is_head:
         return True
     return text(entry.get("type")) in _ENTRIES and "content" in entry and "message" not in entry
 
@@ -110,7 +112,9 @@ def _take(chat: Chat, line: int, entry: dict[str, Any], account: Account, *, is_
     """
     kind, entry_id = text(entry.get("type")), text(entry.get("id"))
     for one in map(mapping, items(entry.get("toolCalls"))):
-        chat.agents |= {text(one.get("agentId")): text(one.get("id"))} if text(one.get("agentId")) else {}
+        agent_id = text(one.get("agentId"))
+        if agent_id:
+            chat.agents[agent_id] = text(one.get("id"))
     earlier = chat.live.get(entry_id) if kind in TALK else None
     if "$rewindTo" in entry:
         account.keep("$rewindTo")

@@ -84,7 +84,10 @@ class Chat:
             return
         cut = dropped[-1] + 1
         tail = {key: self.live.pop(key) for key in before[cut:]}
-        keep = [one for key in before[:cut] if key in kept for one in self._message_ids(self.live[key])]
+        keep = list[str]()
+        for key in before[:cut]:
+            if key in kept:
+                keep += self._message_ids(self.live[key])
         left = {before[position] for position in dropped}  # a later message may have one of these ids
         self.live = {f"#{line}:{key}" if key in left else key: said for key, said in self.live.items()}
         summary = self._put_compaction(new, line, keep, time)

@@ -233,7 +233,9 @@ def _result(block: Message, told: dict[str, Any]) -> Message:
 
 def _bare(block: Message) -> Message:
     """Return a text block without annotations, such as its audience; any other block unchanged."""
-    return text_block(text(block.get("text"))) if block.get("type") == "text" else block
+    if block.get("type") != "text":
+        return block
+    return text_block(text(block.get("text")))
 
 
 def _is_answer(event: Event) -> TypeGuard[MessageRead]:

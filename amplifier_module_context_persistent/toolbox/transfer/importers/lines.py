@@ -133,7 +133,10 @@ def read_lines(opened: io.BufferedReader) -> Iterator[Line]:
             yield Line(number, start, is_blank=True)
         else:
             line = _parsed(number, start, content)
-            yield from [line] if not line.error else _mended(line, content, file)
+            if line.error:
+                yield from _mended(line, content, file)
+            else:
+                yield line
 
 
 def _parsed(number: int, offset: int, content: bytes) -> Line:

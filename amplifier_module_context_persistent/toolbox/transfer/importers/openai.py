@@ -128,13 +128,24 @@ def read(source: Source, account: Account) -> Iterator[Event]:
     """Yield the events of the session in a body of OpenAI's APIs, or in a list or lines of messages and items."""
     document = source.sample.document
     facts = facts_of(document)
-    model = text(facts.get("model"))
-    usage = usage_of_openai(mapping(document).get("usage"))
     yield SessionStart("session", "", facts, text(facts.get("session_id")))
-    said = text(mapping(document).get("instructions"))
-    if said:
-        yield MessageRead({"role": "system", "content": said, "metadata": metadata("openai-instructions")})
-    open_function = ""
+    instructions = text(mapping(document).get("instructions"))
+    if instructions:
+        yield MessageRead({"role": "system", "content": instructions, "metadata": metadata("openai-instructions")})
+    usage = usage_of_openai(mapping(document).get("usage"))
+    yield from _messages_and_items(source, account, text(facts.get("model")), usage)
+
+
+def _messages_and_items(source: Source, account: Account, model: str, usage: dict[str, Any]) -> Iterator[Event]:
+    """Yield the events of a list's messages, and of runs of items that are one answer.
+
+    Args:
+        source: the file.
+        account: notes each entry.
+        model: the model that the document names.
+        usage: the usage of the document.
+    """
+    open_function = ""  # the id of the last call in the older form, whose result names no id
     for is_part, run in groupby(messages_of(source, account), lambda at: _is_part(at.value)):
         if is_part:
             yield from _answer_of_items(run, account, model, usage)

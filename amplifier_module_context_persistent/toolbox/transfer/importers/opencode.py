@@ -85,17 +85,22 @@ def _compaction(number: int, told: dict[str, Any], parts: list[dict[str, Any]], 
 
 def _facts_of_answer(told: dict[str, Any], message_id: str, *, is_last: bool) -> dict[str, Any]:
     """Return the metadata of a step of an answer; the last step has the usage and the error."""
-    error = mapping(told.get("error")) if is_last else {}
+    at_end: dict[str, Any] = {}
+    if is_last:
+        error = mapping(told.get("error"))
+        at_end = {
+            "usage": _usage(told),
+            "failed": bool(error),
+            "error": text(mapping(error.get("data")).get("message")) or text(error.get("name")),
+            "imported": {"error": error} if error else {},
+        }
     return metadata(
         message_id,
         mapping(told.get("time")).get("created"),
         provider=text(told.get("providerID")),
         model=text(told.get("modelID")),
         stop_reason=text(told.get("finish")),
-        usage=_usage(told) if is_last else {},
-        failed=bool(error),
-        error=text(mapping(error.get("data")).get("message")) or text(error.get("name")),
-        imported={"error": error} if error else {},
+        **at_end,
     )
 
 

@@ -11,7 +11,7 @@ Source: QwenLM/qwen-code, `packages/core/src/services/chatRecordingService.ts` a
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -53,7 +53,9 @@ class _QwenFile:
 def score(sample: Sample) -> int:
     """Return how well a file fits this format: 0 unless a record has a message with parts, else the number of lines."""
     is_sure = any(_has_parts(entry) for entry in sample.entries)
-    return sum("uuid" in entry and "sessionId" in entry for entry in sample.entries) + 1 if is_sure else 0
+    if not is_sure:
+        return 0
+    return 1 + sum("uuid" in entry and "sessionId" in entry for entry in sample.entries)
 
 
 def _has_parts(entry: dict[str, Any]) -> bool:
@@ -76,7 +78,8 @@ def read(source: Source, account: Account) -> Iterator[Event]:
 
     def made(branch: TreeBranch) -> Branch:
         first = own[branch.own[0]]
-        common, rest = ([own[number] for number in part] for part in (branch.common, branch.own))
+        common = [own[number] for number in branch.common]
+        rest = [own[number] for number in branch.own]
         return Branch(file.lines[first], session_name(file.ids[first][:13]), _events(file, common), _events(file, rest))
 
     yield from branches(map(made, left), account, file.facts, file.session_id)
@@ -101,10 +104,7 @@ def _take(file: _QwenFile, at: SourceObject, account: Account, known: dict[str, 
         file.session_id = one_session(number, file.session_id, text(record["sessionId"]))
         file.facts = {**named(record, cwd="cwd", version="version", git_branch="gitBranch"), **file.facts}
     events = _events_of(file, at, account)
-    is_person = any(
-        isinstance(event, MessageRead) and event.message["role"] == "user" and "source" not in event.message["metadata"]
-        for event in events
-    )
+    is_person = any(map(_is_persons, events))
     if own_id:
         known[own_id] = len(file.ids)
     file.lines.append(number)
@@ -113,6 +113,13 @@ def _take(file: _QwenFile, at: SourceObject, account: Account, known: dict[str, 
     file.parents.append(known.get(text(record.get("parentUuid")), -1))
     file.places.append([file.events.put(event) for event in events])
     file.persons.append(is_person)
+
+
+def _is_persons(event: Event) -> bool:
+    """Return whether an event is a person's message."""
+    if not isinstance(event, MessageRead):
+        return False
+    return event.message["role"] == "user" and "source" not in event.message["metadata"]
 
 
 def _events_of(file: _QwenFile, at: SourceObject, account: Account) -> list[Event]:
@@ -159,11 +166,21 @@ def _messages(at: SourceObject, account: Account) -> list[Message]:
 def _compaction(file: _QwenFile, at: SourceObject, payload: dict[str, Any]) -> CompactionEvent:
     """Make the event of a compression. Its summary is the first content; the last contents were said before."""
     first, *others = map(mapping, items(payload.get("compressedHistory")))
-    keep: list[str] = []
-    for content, (parts, ids) in zip(reversed(others), reversed(file.said), strict=False):
-        if hash(repr(content.get("parts"))) != parts:
+    texts = [text(mapping(part).get("text")) for part in items(first.get("parts"))]
+    return CompactionEvent(
+        "\n".join(one for one in texts if one),
+        at.number,
+        message_id=text(at.value.get("uuid")) or f"qwen-{at.number}",
+        time=at.value.get("timestamp"),
+        keep=_ids_at_end(file, others),
+    )
+
+
+def _ids_at_end(file: _QwenFile, contents: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return the ids of the last messages that were said before, as far as they are the last of some contents."""
+    kept_backwards = list[list[str]]()
+    for content, (said_parts, ids) in zip(reversed(contents), reversed(file.said), strict=False):
+        if hash(repr(content.get("parts"))) != said_parts:
             break
-        keep = [*ids, *keep]
-    summary = "\n".join(filter(None, (text(mapping(part).get("text")) for part in items(first.get("parts")))))
-    message_id = text(at.value.get("uuid")) or f"qwen-{at.number}"
-    return CompactionEvent(summary, at.number, message_id=message_id, time=at.value.get("timestamp"), keep=keep)
+        kept_backwards.append(ids)
+    return [one for ids in reversed(kept_backwards) for one in ids]

@@ -161,7 +161,7 @@ def _why_unknown(source: Source) -> str:
 
 def _several(sample: Sample) -> str:
     """Return why a file is refused that has several documents of known formats, or "" for any other file."""
-    found = [one for one in sample.entries if any(importer.score(Sample((), one)) for importer in IMPORTERS)]
+    found = [one for one in sample.entries if _best_importer(Sample((), one)) is not None]
     if len(found) < 2:
         return ""
     return f"the file holds {len(found)} JSON documents or more; cut it, and import each from a file of its own"
@@ -178,12 +178,13 @@ def format_check(importer: Importer) -> Callable[[int, dict[str, Any]], None]:
         return lambda _number, _entry: None
 
     def check(number: int, entry: dict[str, Any]) -> None:
-        if not marks.isdisjoint(entry) or _TALK.isdisjoint(entry):
+        has_mark = not marks.isdisjoint(entry)
+        is_talk = not _TALK.isdisjoint(entry)
+        if has_mark or not is_talk:
             return
         sample = Sample((entry,))
-        if importer.score(sample) or importer.may_have(entry):
-            return
-        other = _first_importer(sample)
+        is_of_this_format = importer.score(sample) > 0 or importer.may_have(entry)
+        other = None if is_of_this_format else _first_importer(sample)
         if other is None:
             return
         if number == 1:
