@@ -26,8 +26,9 @@ from ..exporters.claude_code import own_response_id
 from .account import Account
 from .anthropic import user_messages
 from .branches import NO_PARENT, Branch, TreeBranch, branches, split_tree
-from .claude_code_entries import NOT_A_PERSON, AsEntry, ClaudeEntry, ClaudeFile, queued_prompt, read_file
+from .claude_code_entries import NOT_A_PERSON, AsEntry, queued_prompt, read_file
 from .claude_code_files import agent_facts, agent_files, agent_in_name, has_session_beside, session_in_name
+from .claude_code_tree import ClaudeEntry, ClaudeFile
 from .events import ClearMark, CompactionEvent, Event, KeptEntry, MessageRead, SessionStart
 from .fields import Message, assistant, mapping, metadata, session_name, text
 from .provider_messages import answer_parts
