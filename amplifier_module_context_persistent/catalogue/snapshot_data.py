@@ -202,11 +202,13 @@ def _may_exceed(chunk: bytes, start: int, stop: int, size: int, most: int) -> bo
         size: the bytes of each number.
         most: the bound.
     """
-    leading = (max(most, 1).bit_length() - 1) // 8
+    leading = (max(most, 1).bit_length() - 1) // 8  # the place of the bound's leading byte; 0 is the lowest byte
     for place in range(leading, size):
         at = place if sys.byteorder == "little" else size - 1 - place
-        allowed = (most >> 8 * leading) + 1 if place == leading else 1
-        if chunk[start + at : stop : size].translate(None, bytes(range(allowed))):
+        bytes_at_place = chunk[start + at : stop : size]  # one of each number
+        largest = most >> 8 * leading if place == leading else 0
+        beyond = bytes_at_place.translate(None, bytes(range(largest + 1)))
+        if beyond:
             return True
     return False
 

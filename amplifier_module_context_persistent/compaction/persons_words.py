@@ -208,10 +208,15 @@ def prominent_lines(text: str) -> list[Span]:
     lines = [match for match in _LINE.finditer(text) if not match[0].isspace()]
     if len(lines) < LEAST_LINES:
         return []
-    counts = Counter(_shape(line[0]) for line in lines)
+    shapes = [_shape(line[0]) for line in lines]
+    counts = Counter(shapes)
     most = max(1, int(RARE_SHARE * len(lines)))
-    rare = [line for line in lines if counts[_shape(line[0])] <= most and len(line[0]) <= MOST_LINE_CHARS]
-    found = [(counts[_shape(line[0])], line.span()) for line in rare if kind_of(line[0]) is Line.PROSE]
+    found = list[tuple[int, Span]]()
+    for line, shape in zip(lines, shapes, strict=True):
+        is_rare = counts[shape] <= most
+        is_short = len(line[0]) <= MOST_LINE_CHARS
+        if is_rare and is_short and kind_of(line[0]) is Line.PROSE:
+            found.append((counts[shape], line.span()))
     return [span for _, span in sorted(found)]
 
 

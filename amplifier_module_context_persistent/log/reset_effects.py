@@ -67,7 +67,7 @@ class _State:
     def content(self) -> list[int]:
         """Return the ordinals of the messages that the reset makes live, in order."""
         content: list[int] = []
-        new = deque(sorted(self.members, key=attrgetter("number")))
+        new = deque(sorted(self.members, key=attrgetter("number")))  # the new messages that are not in `content` yet
         for new_before, ordinals in self.runs:
             while new and new[0].number < new_before:
                 content.append(new.popleft().ordinal)

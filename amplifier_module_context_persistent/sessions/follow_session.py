@@ -105,6 +105,7 @@ async def _undisturbed(function: Callable[[], T]) -> T:
         while not task.done():
             with suppress(asyncio.CancelledError):
                 await asyncio.wait([task])
-        if task.exception() is None and isinstance(opened := task.result(), Transcript):
-            opened.close()
+        result = task.result() if task.exception() is None else None
+        if isinstance(result, Transcript):  # nobody will close it
+            result.close()
         raise

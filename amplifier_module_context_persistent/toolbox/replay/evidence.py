@@ -243,7 +243,9 @@ class _Pieces(NamedTuple):
 def _split(part: str, source: str) -> _Pieces:
     """Split a shortened text into pieces from its source and inserted pieces."""
     head_chars = shared_beginning(part, source)
-    tail_chars = shared_beginning(part[head_chars:][::-1], source[head_chars:][::-1])
+    rest = part[head_chars:]
+    rest_of_source = source[head_chars:]
+    tail_chars = shared_beginning(rest[::-1], rest_of_source[::-1])  # the shared end
     tail_start = len(part) - tail_chars
     source_lines = set(source.split("\n"))
     kept = [part[:head_chars]]

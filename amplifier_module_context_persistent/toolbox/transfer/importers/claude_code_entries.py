@@ -82,13 +82,12 @@ def read_file(source: Source, account: Account, file: ClaudeFile, as_entry: AsEn
     Raises:
         TwoSessionsError: the source has two sessions.
     """
-    for at in objects_of(source, account):
-        if as_entry is not None:
-            entry = as_entry(at.value)
-            if entry is None:
-                account.skip(text(at.value.get("type")))
-                continue
-            at = SourceObject(at.number, entry)
+    for given in objects_of(source, account):
+        entry = as_entry(given.value) if as_entry is not None else given.value
+        if entry is None:
+            account.skip(text(given.value.get("type")))
+            continue
+        at = SourceObject(given.number, entry)
         kind = text(at.value.get("type"))
         _note_facts(file, at.value, kind)
         if kind == "progress" and _is_of_agent(at.value):
