@@ -17,6 +17,7 @@ from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from enum import Enum
+from itertools import chain, count
 from pathlib import Path
 from typing import Any, cast
 
@@ -327,7 +328,9 @@ def _aside(log: str, copy: str) -> str:
         other.follow()
         is_purged = reader.index.control_counts["purge"] > other.index.control_counts["purge"]
         end = cast("StoredLog", other).scanner.seed  # every stored log is scanned
-    return f"{copy}{BEFORE_PURGE if is_purged else REPLACED}{end:08x}"
+    aside = f"{copy}{BEFORE_PURGE if is_purged else REPLACED}{end:08x}"
+    names = chain([aside], (f"{aside}-{number}" for number in count(2)))  # two damaged copies may end equally
+    return next(name for name in names if not os.path.lexists(name))
 
 
 def _damage_of(copy: str) -> str:

@@ -178,6 +178,9 @@ def why_not_whole(copy: str, log: str = "", *, strict: bool = False, files: File
     """
     try:
         found = verify_log(copy, files=files).damage
+        is_log_empty = bool(log) and not _size(log)
+        if not found and not _size(copy) and not is_log_empty:
+            found = [Finding("torn_tail", "it is empty")]
         if not found:
             return ""
         if log and _is_damaged_so(log, found):
@@ -188,7 +191,7 @@ def why_not_whole(copy: str, log: str = "", *, strict: bool = False, files: File
     if not log:
         advice = "this home has no such session"
     elif is_cut:
-        advice = "it was cut; back up again, which adds the rest"
+        advice = "it was cut; back up again, which completes it"
     else:
         advice = "remove this file, and back up again"
     return f"{_described(found[0])}; {advice}; `context-persistent verify` tells all"
@@ -203,6 +206,8 @@ def _is_damaged_so(log: str, found: Sequence[Finding]) -> bool:
 
 
 def _described(found: Finding) -> str:
+    if found.kind == "archive_frame":  # the detail has the place in the file
+        return found.detail
     place = [f"line {found.line:,}"] if found.line is not None else []
     if found.offset is not None:
         place.append(f"byte {found.offset:,}")

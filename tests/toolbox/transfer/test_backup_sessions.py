@@ -429,12 +429,32 @@ def test_a_damaged_copy_is_named_set_aside_and_not_restored(home: Home, kept: Pa
     home.run("backup", kept)
 
 
-def test_a_copy_that_was_emptied_is_named(home: Home, kept: Path) -> None:
+def test_a_copy_that_was_emptied_is_named(home: Home, kept: Path, new_home: Home) -> None:
+    """Also by a home that has no such session; an empty log has an empty copy."""
     home.says("talk", "one")
     home.run("backup", kept)
-    copy_of(kept, "talk").write_bytes(b"")
+    copy = copy_of(kept, "talk")
+    copy.write_bytes(b"")
+    assert f"DAMAGED: {copy}: it is empty; it was cut" in home.run("backup", kept, "--check", code=1).output
+    assert f"DAMAGED: {copy}: it is empty" in new_home.run("backup", kept, "--check", code=1).output
     assert json.loads(home.run("backup", kept, "--json", code=1).stdout)["sessions"][0]["copy_damage"]
-    assert copy_of(kept, "talk").read_bytes() == home.log("talk").read_bytes()
+    assert copy.read_bytes() == home.log("talk").read_bytes()
+    copy.write_bytes(b"")
+    home.log("talk").write_bytes(b"")
+    assert "1 log checked, 0 damaged" in home.run("backup", kept, "--check").output
+
+
+def test_no_copy_that_was_set_aside_is_overwritten(home: Home, kept: Path) -> None:
+    """Two damaged copies may end with the same checksum."""
+    home.says("talk", "one", "two")
+    home.run("backup", kept)
+    copy = copy_of(kept, "talk")
+    lines = copy.read_bytes().splitlines(keepends=True)
+    decayed = [b"".join([b"[" + lines[0][1:], *lines[1:]]), b"".join([b"]" + lines[0][1:], *lines[1:]])]
+    for content in decayed:
+        copy.write_bytes(content)
+        home.run("backup", kept, code=1)
+    assert {path.read_bytes() for path in kept.rglob("*.replaced-*")} == set(decayed)
 
 
 def test_a_copy_that_was_cut_is_damaged_and_not_its_log(home: Home, kept: Path, new_home: Home) -> None:
