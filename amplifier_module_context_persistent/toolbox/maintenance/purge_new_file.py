@@ -35,16 +35,18 @@ class PurgeFile:
         reader: the open log.
         purge: the purge's options.
         lock_timeout_s: the longest wait in seconds for another process that holds the log's lock.
+        done: what is done with the log, for errors.
 
     Raises:
         PurgeError: the log has other hard links, or belongs to another user.
         AppendError: the system refuses; the log is unchanged.
     """
 
-    def __init__(self, reader: LogReader, purge: Purge, lock_timeout_s: float) -> None:
+    def __init__(self, reader: LogReader, purge: Purge, lock_timeout_s: float, *, done: str = "the purge") -> None:
         self._reader = reader
         self._files = reader.file.files
         self._takes_tails = purge.torn
+        self._done = done
         self._timeout_s = lock_timeout_s
         self._path = f"{reader.path}{PURGING_SUFFIX}-{token_hex(4)}"
         self._check = LogReader(
@@ -145,7 +147,7 @@ class PurgeFile:
         why = error.strerror or str(error)
         if error.errno in NO_ROOM:
             why = reason_of(no_room_error(self._path, self._reader.size, self._size_on_disk()))
-        reason = f"the purge was refused ({why}); the log is what it was"
+        reason = f"{self._done} was refused ({why}); the log is what it was"
         return AppendError(error.errno or errno.EIO, reason, self._reader.path)
 
     def _size_on_disk(self) -> int:

@@ -50,7 +50,7 @@ def replace_log_lines(path: str, lines: Iterable[bytes], *, check: Callable[[Sto
         return
     with closing(LogReader(path, writable=True)) as log:
         _check(log, check)
-        _replace(log, PurgeFile(log, Purge(), _LOCK_TIMEOUT_S), lines)
+        _replace(log, PurgeFile(log, Purge(), _LOCK_TIMEOUT_S, done="its replacement"), lines)
 
 
 def _check(log: StoredLog, check: Callable[[StoredLog], None]) -> None:

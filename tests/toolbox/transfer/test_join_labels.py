@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 from contextlib import closing
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from amplifier_module_context_persistent.log.file_handle import is_archived
+from amplifier_module_context_persistent.log.filesystem import FileSystem
 from amplifier_module_context_persistent.log.open_log import open_log
 from amplifier_module_context_persistent.paths import LOG_NAME
 from amplifier_module_context_persistent.toolbox.transfer import sync_sessions
@@ -137,6 +139,25 @@ def test_what_a_model_would_see_otherwise_is_not_put_together(both: tuple[Home, 
     told = desktop.run("sync", stick, code=1).output
     assert "no message differs, but a model would see them otherwise: here hidden turns, there hidden turns, " in told
     assert files_below(stick) == before
+
+
+def test_a_replacement_that_does_not_fit_is_called_so(both: tuple[Home, Home], stick: Path) -> None:
+    """It is no purge; the next sync finishes it."""
+    laptop, desktop = both
+    laptop.run("rename", "talk", "cart bug")
+    desktop.run("tag", "talk", "shop")
+    carry(stick, laptop)
+
+    def full(*_: object) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(FileSystem, "create_new", full)
+        told = desktop.run("sync", stick, code=1).output
+    assert "its replacement was refused (" in told
+    assert "purge" not in told
+    carry(stick, desktop, laptop)
+    check_in_step(stick, laptop, desktop)
 
 
 @pytest.mark.parametrize("opened", ["the kept log", "its copy"])
