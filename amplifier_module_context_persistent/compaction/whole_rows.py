@@ -9,10 +9,8 @@ that something is missing. Any other line is a row by itself.
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from itertools import accumulate
 
 from ..messages.elide import LEAST_SHOWN_CHARS, Cut
 from ..messages.excerpt import Span, joined, shown_spans
@@ -26,6 +24,7 @@ _NUMBER = re.compile(r"\s*\d+(?:\t|→|\s*[|:]\s?)")
 """The prefix that tools put before the lines of a file."""
 _MEMBER = re.compile(r"""["'][^"'\n]{1,80}["']\s*:\s""")
 _PAIR = re.compile(r"-?\s*[^\W\d][\w .()/-]{0,40}:(?:\s|$)")
+_BRACE = re.compile(r"[{}]")
 _OPENS, _CLOSES = ("{", "[", "("), ("}", "]", ")")
 
 
@@ -84,17 +83,28 @@ def _grown(text: str, spans: Iterable[Span]) -> list[Span]:
 
 
 class _Lines:
-    """The lines of a text, and the rows to which these lines belong."""
+    """The lines of a text, and the rows to which these lines belong.
+
+    A line is a span without its line feed. Only the lines around an index are looked for: a cut of a long text asks for
+    a few of them.
+    """
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.starts = list(accumulate([len(line) + 1 for line in text.split("\n")[:-1]], initial=0))
-        self.is_json = self._body(0).lstrip().startswith(("{", "["))
-        self._rows: dict[int, Span] = {}
+        self.is_json = self._body(self.line_at(0)).lstrip().startswith(("{", "["))
+        self._rows: dict[Span, Span] = {}
 
     def line_at(self, index: int) -> Span:
-        """Return the span of the line that contains an index, without its line feed."""
-        return self._span(bisect_right(self.starts, index) - 1)
+        """Return the line that contains an index."""
+        end = self.text.find("\n", index)
+        return self.text.rfind("\n", 0, index) + 1, end if end >= 0 else len(self.text)
+
+    def _neighbour(self, line: Span, step: int) -> Span | None:
+        """Return the line after a line (`step` is 1) or before it (`step` is -1); None if there is none."""
+        start, end = line
+        if step > 0:
+            return self.line_at(end + 1) if end < len(self.text) else None
+        return self.line_at(start - 1) if start > 0 else None
 
     def after(self, index: int) -> int:
         """Return the end of the row that follows an index.
@@ -122,46 +132,42 @@ class _Lines:
         If this is too long, the span is extended to the line only. If the line itself is too long, the span is extended
         to the object around it, if the object is short enough; else the span is returned unchanged.
         """
-        number = bisect_right(self.starts, first) - 1
-        start, end = self._span(number)
+        line = self.line_at(first)
+        start, end = line
         if end - start > MOST_ROW_CHARS:
             return self._object(first, last, start, end)
-        if number not in self._rows:
-            self._rows[number] = self._row_of(number)
-        found = self._rows[number]
+        if line not in self._rows:
+            self._rows[line] = self._row_of(line)
+        found = self._rows[line]
         return min(first, found[0]), max(last, found[1])
 
-    def _row_of(self, number: int) -> Span:
-        line = self._body(number).strip()
-        if self.is_json or _MEMBER.match(line):
-            return self._braced(number)
-        return self._key_value_block(number) if _PAIR.match(line) else self._span(number)
+    def _row_of(self, line: Span) -> Span:
+        text = self._body(line).strip()
+        if self.is_json or _MEMBER.match(text):
+            return self._braced(line)
+        return self._key_value_block(line) if _PAIR.match(text) else line
 
-    def _span(self, number: int) -> Span:
-        end = self.starts[number + 1] - 1 if number + 1 < len(self.starts) else len(self.text)
-        return self.starts[number], end
-
-    def _body(self, number: int) -> str:
+    def _body(self, line: Span) -> str:
         """Return the text of a line without the line number that a tool put before it."""
-        start, end = self._span(number)
+        start, end = line
         prefix = _NUMBER.match(self.text, start, end)
         return self.text[prefix.end() if prefix else start : end]
 
-    def _braced(self, number: int) -> Span:
+    def _braced(self, line: Span) -> Span:
         """Return the span of the largest object around a line of JSON that has at most `MOST_ROW_CHARS` characters.
 
-        The JSON is printed over several lines. Return the span of the line itself if there is no such object.
+        The JSON is printed over several lines. Return the line itself if there is no such object.
         """
-        line = self._body(number).strip()
-        best = self._span(number)
-        opens, closes = line.endswith(_OPENS), line.startswith(_CLOSES)
-        within = _indent(self._body(number))
+        body = self._body(line)
+        best = line
+        opens, closes = body.strip().endswith(_OPENS), body.strip().startswith(_CLOSES)
+        within = _indent(body)
         if opens or closes:  # the line opens or closes an object, so the search has to find the line itself
             within += 1
-        first = self._less_indented(number - 1 if closes else number, -1, within)
-        last = self._less_indented(number + 1 if opens else number, 1, within)
+        first = self._less_indented(self._neighbour(line, -1) if closes else line, -1, within)
+        last = self._less_indented(self._neighbour(line, 1) if opens else line, 1, within)
         while first is not None and last is not None:
-            around = self._span(first)[0], self._span(last)[1]
+            around = first[0], last[1]
             if around[1] - around[0] > MOST_ROW_CHARS:
                 return best
             if self._body(first).rstrip().endswith("{"):
@@ -170,38 +176,40 @@ class _Lines:
             first, last = self._less_indented(first, -1, within), self._less_indented(last, 1, within)
         return best
 
-    def _less_indented(self, number: int, step: int, within: int) -> int | None:
-        """Return the number of the nearest line that is indented by less than `within`.
+    def _less_indented(self, line: Span | None, step: int, within: int) -> Span | None:
+        """Return the nearest line that is indented by less than `within`.
 
-        The search starts at line `number`, goes on by `step` (1 or -1), and ends after `MOST_ROW_CHARS` characters;
-        None if no such line was found.
+        The search starts at `line`, goes on by `step` (1 or -1), and ends after `MOST_ROW_CHARS` characters; None if no
+        such line was found.
         """
-        at = number
-        while 0 <= at < len(self.starts) and abs(self.starts[at] - self.starts[number]) <= MOST_ROW_CHARS:
+        at = line
+        while line is not None and at is not None and abs(at[0] - line[0]) <= MOST_ROW_CHARS:
             body = self._body(at)
             if body.strip() and _indent(body) < within:
                 return at
-            at += step
+            at = self._neighbour(at, step)
         return None
 
-    def _key_value_block(self, number: int) -> Span:
+    def _key_value_block(self, line: Span) -> Span:
         """Return the span of the `key: value` lines around a line of that form.
 
         The block ends at a line of another form and at the next entry of a list. If it has more than `MOST_ROW_CHARS`
-        characters, return the span of the line alone.
+        characters, return the line alone.
         """
-        first, last = number, number
-        while first > 0 and self._is_of_block(first - 1) and not self._body(first).lstrip().startswith("- "):
-            first -= 1
-        while last + 1 < len(self.starts) and self._is_of_block(last + 1):
-            if self._body(last + 1).lstrip().startswith("- "):
-                break
-            last += 1
-        block = self._span(first)[0], self._span(last)[1]
-        return block if block[1] - block[0] <= MOST_ROW_CHARS else self._span(number)
+        first, last = line, line
+        while not self._begins_entry(first) and (before := self._neighbour(first, -1)) and self._is_of_block(before):
+            first = before
+        while (after := self._neighbour(last, 1)) and self._is_of_block(after) and not self._begins_entry(after):
+            last = after
+        block = first[0], last[1]
+        return block if block[1] - block[0] <= MOST_ROW_CHARS else line
 
-    def _is_of_block(self, number: int) -> bool:
-        return _PAIR.match(self._body(number).strip()) is not None
+    def _is_of_block(self, line: Span) -> bool:
+        return _PAIR.match(self._body(line).strip()) is not None
+
+    def _begins_entry(self, line: Span) -> bool:
+        """Return whether a line begins an entry of a list."""
+        return self._body(line).lstrip().startswith("- ")
 
     def _object(self, first: int, last: int, start: int, end: int) -> Span:
         """Return the span of the object around a piece of a long line (from `first` to `last`).
@@ -223,13 +231,10 @@ class _Lines:
         Return -1 if there is no such brace at or after index `low`.
         """
         closed = 0
-        for at in range(first, low - 1, -1):
-            if self.text[at] == "}":
-                closed += 1
-            elif self.text[at] == "{":
-                closed -= 1
+        for brace in reversed(list(_BRACE.finditer(self.text, low, first + 1))):
+            closed += 1 if brace[0] == "}" else -1
             if closed < 0:
-                return at
+                return brace.start()
         return -1
 
     def _closing_of(self, opening: int, high: int) -> int:
@@ -238,13 +243,10 @@ class _Lines:
         -1 if the brace is not before `high`.
         """
         opened = 0
-        for at in range(opening, high):
-            if self.text[at] == "{":
-                opened += 1
-            elif self.text[at] == "}":
-                opened -= 1
+        for brace in _BRACE.finditer(self.text, opening, high):
+            opened += 1 if brace[0] == "{" else -1
             if opened == 0:
-                return at + 1
+                return brace.end()
         return -1
 
 

@@ -171,8 +171,9 @@ def _shown(texts: list[str], cut: Cut, *, reference: str, boundary: str) -> list
     elif cut.shortens:
         shown = []
         for number, text in enumerate(texts):
-            own_lines = tuple(line for line in cut.lines if line[0] == number)
-            shown.append(elide_text(text, replace(cut, lines=own_lines), reference=reference, boundary=boundary))
+            own_lines = tuple([line for line in cut.lines if line[0] == number])
+            own_cut = cut if own_lines == cut.lines else replace(cut, lines=own_lines)
+            shown.append(elide_text(text, own_cut, reference=reference, boundary=boundary))
     if cut.then and shown:
         last = 0 if cut.instead else -1
         shown[last] = f"{shown[last]}\n{cut.then}"

@@ -160,8 +160,7 @@ def _piece(text: str, span: Span, *, prose: bool) -> str:
     if end < len(text):
         piece = piece.rstrip("\r\n")
     is_whole = start == 0 and end == len(text)
-    has_fence = "```" in text or "~~~" in text
-    if not prose or is_whole or not has_fence:
+    if not prose or is_whole or not ("```" in text or "~~~" in text):
         return piece
     fence_at_start = open_fence(text[:start])
     if fence_at_start:
