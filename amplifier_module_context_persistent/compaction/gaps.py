@@ -18,7 +18,7 @@ from .draft import Draft
 from .failed_commands import MOST_KNOWN
 from .groups import Groups
 from .marker_wording import ANSWER, PERSON
-from .quotes import quotes_of, within_room
+from .quotes import Quotable, quotes_of, within_room
 
 
 def find_gaps(draft: Draft) -> tuple[Gap, ...]:
@@ -27,8 +27,7 @@ def find_gaps(draft: Draft) -> tuple[Gap, ...]:
     index = draft.request.history.index_of
     shown_before = {place: number for number, place in enumerate(_shown_places(draft))}
     known = {gap.before: gap for gap in draft.request.so_far.plan.left_out.gaps or ()}
-    dropped = [position for position, kept in enumerate(draft.kept) if not kept]
-    said = quotes_of(groups, dropped if draft.quotes_room else (), draft.request.fetch, draft.quotes_room)
+    said = quotes_of(_quotable(draft), draft.request.fetch, draft.quotes_room)
     found: list[Gap] = []
     last = -1
     missing_so_far = 0
@@ -44,6 +43,14 @@ def find_gaps(draft: Draft) -> tuple[Gap, ...]:
         last = position
         missing_so_far = missing
     return within_room(found, draft.quotes_room, draft.request.count)
+
+
+def _quotable(draft: Draft) -> dict[int, list[Quotable]]:
+    """Return the messages worth a quote in the groups that are left out, by position; none if there is no room."""
+    if not draft.quotes_room:
+        return {}
+    facts = draft.view.facts
+    return {at: facts[at].quotable for at, kept in enumerate(draft.kept) if not kept and facts[at].quotable}
 
 
 def _shown_places(draft: Draft) -> list[int]:

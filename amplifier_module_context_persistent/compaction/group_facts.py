@@ -19,7 +19,7 @@ from ..messages.elide import Cut
 from ..view.entry import Entry
 from ..view.tool_groups import Group
 from .form import Form
-from .quotes import estimated_tokens
+from .quotes import answers_of_people, estimated_tokens, quotable
 
 CHARS_A_TOKEN = 4  # approximately, in prose
 # Measured beside other values: docs/experiments.md ("What loses least").
@@ -37,6 +37,7 @@ class GroupFacts:
         "_names",
         "_shown",
         "answered",
+        "answers_of_people",
         "checksums",
         "forms",
         "group",
@@ -47,6 +48,7 @@ class GroupFacts:
         "kinds",
         "long_results",
         "members",
+        "quotable",
         "quote_tokens",
         "speaks",
         "stays_as_system",
@@ -87,7 +89,11 @@ class GroupFacts:
         """The kinds of the tools that the group calls (`ToolUse.kind`)."""
         self.checksums = tuple([entry.gist.terms.checksum for entry in self.members[1:]])
         """The checksum of each result's text (`Terms.checksum`)."""
-        self.quote_tokens = estimated_tokens(group)
+        self.answers_of_people = answers_of_people(group)
+        """The results in which a person speaks, each with the words that introduce its quote."""
+        self.quotable = quotable(head, self.answers_of_people) if group.results else []
+        """The messages that are worth a quote, each with the words that introduce its quote."""
+        self.quote_tokens = estimated_tokens(self.quotable)
         """The estimated tokens of the quotes that a marker shows of the group if the group is left out."""
         self.written_tokens = _written_tokens(head)
         """The estimated tokens of the text that a person or the model wrote; 0 for other messages."""

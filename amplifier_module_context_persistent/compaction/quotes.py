@@ -44,20 +44,27 @@ _CHARS_A_TOKEN = 4  # approximately, in prose
 _INTRODUCTION_TOKENS = 5  # approximately, in the words that introduce a quote
 
 
-def quotable(group: Group) -> list[tuple[Entry, str]]:
-    """Return the messages of a group that are worth a quote, each with the words that introduce its quote."""
-    head = group.head
-    if not group.results or not head.id:
+Quotable = tuple[Entry, str]
+"""A message that is worth a quote, with the words that introduce its quote."""
+
+
+def quotable(head: Entry, answers: list[Quotable]) -> list[Quotable]:
+    """Return the messages of a group with calls that are worth a quote.
+
+    Args:
+        head: the message with the calls.
+        answers: the results in which a person speaks (`answers_of_people`).
+    """
+    if not head.id:
         return []
-    answers = answers_of_people(group)
     if sum(head.gist.terms.text_chars) >= LEAST_SAID_CHARS:
         return [(head, _SAID), *answers]
     return answers
 
 
-def answers_of_people(group: Group) -> list[tuple[Entry, str]]:
-    """Return the results of a group in which a person speaks, each with the words that introduce its quote."""
-    found = list[tuple[Entry, str]]()
+def answers_of_people(group: Group) -> list[Quotable]:
+    """Return the results of a group in which a person speaks."""
+    found = list[Quotable]()
     for use, result in zip(group.head.gist.uses, group.results, strict=False):
         if result is None or not result.id:
             continue
@@ -68,11 +75,8 @@ def answers_of_people(group: Group) -> list[tuple[Entry, str]]:
     return found
 
 
-def estimated_tokens(group: Group) -> int:
-    """Estimate the number of tokens in the quotes that a marker shows of a group if the group is left out."""
-    quotes = quotable(group)
-    if not quotes:
-        return 0
+def estimated_tokens(quotes: Sequence[Quotable]) -> int:
+    """Estimate the number of tokens in some quotes."""
     most = HEAD_CHARS + TAIL_CHARS
     chars = [min(most, sum(entry.gist.terms.text_chars)) for entry, _ in quotes]
     return sum(chars) // _CHARS_A_TOKEN + _INTRODUCTION_TOKENS * len(chars)
@@ -84,7 +88,7 @@ def quote_tokens(gaps: Iterable[Gap], count: Count) -> int:
 
 
 def quotes_of(
-    groups: Sequence[Group], dropped: Iterable[int], fetch: Fetch, room_tokens: int
+    left_out: Mapping[int, Sequence[Quotable]], fetch: Fetch, room_tokens: int
 ) -> dict[int, tuple[Quote, ...]]:
     """Return the quotes of the groups that a plan leaves out, by the group's position.
 
@@ -92,30 +96,28 @@ def quotes_of(
     older ones.
 
     Args:
-        groups: all groups.
-        dropped: the positions of the groups that are left out.
+        left_out: what is worth a quote in the groups that are left out, by position; not empty for any of them.
         fetch: parses the messages of entries.
         room_tokens: the tokens that all quotes together may take.
     """
-    costs = {position: cost for position in dropped if (cost := estimated_tokens(groups[position]))}
-    chosen = list[int]()
-    for position in sorted(costs, key=lambda at: (_is_of_model(groups[at]), -at)):
-        room_tokens -= costs[position]
+    wanted = dict[int, Sequence[Quotable]]()
+    for position in sorted(left_out, key=lambda at: (_is_of_model(left_out[at]), -at)):
+        quotes = left_out[position]
+        room_tokens -= estimated_tokens(quotes)
         if room_tokens < 0:
             break
-        chosen.append(position)
-    wanted = {position: quotable(groups[position]) for position in chosen}
+        wanted[position] = quotes
     entries = [entry for some in wanted.values() for entry, _ in some]
     messages = dict(zip([entry.id for entry in entries], fetch(entries), strict=True))
     return {position: tuple(_quotes(some, messages)) for position, some in wanted.items()}
 
 
-def _is_of_model(group: Group) -> bool:
+def _is_of_model(quotes: Iterable[Quotable]) -> bool:
     """Return whether all quotes of a group are from the model."""
-    return all(words == _SAID for _, words in quotable(group))
+    return all(words == _SAID for _, words in quotes)
 
 
-def _quotes(wanted: Iterable[tuple[Entry, str]], messages: Mapping[str, Message]) -> Iterator[Quote]:
+def _quotes(wanted: Iterable[Quotable], messages: Mapping[str, Message]) -> Iterator[Quote]:
     for entry, words in wanted:
         text = text_of(messages[entry.id])
         if entry.gist.outcome == REJECTED:

@@ -23,7 +23,6 @@ from .always_kept import FIRST_SHARE, LEAST_SAVED, Promise, Stage
 from .draft import LEAST_BODY_TOKENS, MARKER_TOKENS, Draft
 from .form import Form
 from .persons_words import bodies_cuts
-from .quotes import answers_of_people
 
 # Measured: docs/experiments.md ("Constants of the choice").
 BODY_CHARS = 1_000  # that the first cut keeps of a pasted body: a page of a log, as much as is kept of a result
@@ -78,7 +77,19 @@ class Forms:
         leave = self.leave
         cut = self.cut
         bodies = self._with_bodies
-        return [p for p in self._draft.kept_positions() if leave[p] <= stage or cut[p] <= stage or p in bodies]
+        found = [p for p in self._draft.kept_positions() if leave[p] <= stage or cut[p] <= stage or p in bodies]
+        if stage in SHORTENING:
+            return found
+        return [p for p in found if leave[p] <= stage or p in bodies or not self._is_shortest(p)]
+
+    def _is_shortest(self, position: int) -> bool:
+        """Return whether a group is one message, and an earlier plan made its text as short as a promise allows."""
+        members = self._draft.view.facts[position].members
+        shortest = self.shortest_cut.get(position)
+        if len(members) > 1 or shortest is None:
+            return False
+        known = self._draft.cuts.get(members[0].id)
+        return known is not None and known.shown_chars <= shortest.shown_chars
 
     def _has_body(self, position: int) -> bool:
         """Return whether a person's message may have a pasted body that can be cut.
@@ -113,8 +124,9 @@ class Forms:
         if stage in SHORTENING:
             return list(self._smaller(position, stage)) if may_cut else []
         found = list[Form]()
-        for entry, cuts in self._bodies(position):
-            found += self._shorter_than_now(entry, cuts, LEAST_SAVED)
+        if position in self._with_bodies:
+            for entry, cuts in self._bodies(position):
+                found += self._shorter_than_now(entry, cuts, LEAST_SAVED)
         for entry, cuts in self._cuts(position) if may_cut else ():
             found += self._shorter_than_now(entry, cuts, LEAST_SAVED if entry.human else MARKER_TOKENS)
         return found
@@ -161,15 +173,15 @@ class Forms:
             return
         for entry in self._long_texts(position):
             tokens_now = draft.tokens_of(entry)
+            if tokens_now < LEAST_TOKENS or not is_worth(tokens_now - MARKER_TOKENS, GONE_WORDS):
+                continue  # even a cut to lines of no length would be dearer
             places = entry.gist.terms.places
             unique = only & places.keys()
-            if not unique or tokens_now < LEAST_TOKENS:
+            if not unique:
                 continue
             is_cut_now = entry.id in draft.cuts
             if is_cut_now:
                 unique &= draft.terms_of(entry)
-            if not is_worth(tokens_now - MARKER_TOKENS, GONE_WORDS):
-                continue  # even a cut to lines of no length would be dearer
             all_chars = max(1, sum(entry.gist.terms.text_chars))
             lines_before = set[Place]()
             for word_loss, terms in enumerate((unique, unique & needed), start=GONE_WORDS):
@@ -207,12 +219,7 @@ class Forms:
                 draft.leave_out(answer)
 
     def _bodies(self, position: int) -> list[tuple[Entry, list[Form]]]:
-        """Return a person's message with two forms, which shorten the texts pasted into it to two lengths.
-
-        The list is empty if the message has no body that can be cut.
-        """
-        if position not in self._with_bodies:
-            return []
+        """Return a person's message with two forms, which shorten the texts pasted into it to two lengths."""
         if position not in self._pasted:
             entry = self._draft.view.members[position][0]
             cuts = self._draft.request.so_far.memory.bodies(entry, partial(self._bodies_of, entry))
@@ -262,9 +269,11 @@ class Forms:
         """
         facts = self._draft.view.facts[position]
         if len(facts.members) == 1:
-            return [e for e in facts.members if position in self.shortest_cut and e.id and e.tokens >= LEAST_TOKENS]
+            if position not in self.shortest_cut:
+                return []
+            return [e for e in facts.members if e.id and e.tokens >= LEAST_TOKENS]
         if facts.long_results is None:
-            least = {entry.id: LEAST_SAVED for entry, _ in answers_of_people(facts.group)}
+            least = {entry.id: LEAST_SAVED for entry, _ in facts.answers_of_people}
             results = facts.members[1:]
             facts.long_results = [e for e in results if e.id and e.tokens >= least.get(e.id, LEAST_TOKENS)]
         return facts.long_results
