@@ -234,6 +234,33 @@ def last_words(draft: Draft) -> Iterator[Hold]:
     The answers may take `ANSWERS_SHARE` of the room, or the free room if this is more. If they take more, every second
     answer is not held, from the oldest on, until the others fit.
     """
+    held = _held_answers(draft)
+    second = _second_answers(draft, held.tokens.keys())
+    for position, tokens in held.tokens.items():
+        leave = Stage.SECOND_ANSWERS if position in second else Stage.PEOPLE
+        is_shortened = tokens < draft.sizes[position]
+        if position == held.newest:
+            yield Hold(position, leave=Stage.NEVER, cut=Stage.ANSWERS)
+        elif is_shortened:
+            answer_cut = draft.words_cut(draft.view.groups[position].head, held.keep_chars)
+            yield Hold(position, leave, cut=Stage.FREE, shortest_cut=answer_cut)
+        else:
+            yield Hold(position, leave, cut=Stage.LAST)
+
+
+class _HeldAnswers(NamedTuple):
+    """The final answers that `last_words` holds."""
+
+    tokens: dict[int, int]
+    """The tokens of each answer after shortening, by position."""
+    keep_chars: int
+    """The number of characters that long answers keep."""
+    newest: int | None
+    """The position of the answer of the newest finished turn; None if this turn has no answer."""
+
+
+def _held_answers(draft: Draft) -> _HeldAnswers:
+    """Choose the final answers that are held, and how long they may be (see `last_words`)."""
     view = draft.view
     positions = [position for position in view.answers.values() if draft.kept[position] and position not in draft.fixed]
     keep_chars, shortened = _answer_chars(draft, positions)
@@ -246,24 +273,10 @@ def last_words(draft: Draft) -> Iterator[Hold]:
         last_finished_turn = view.people[-2]
         newest = view.answers.get(last_finished_turn)
     may_go = positions[::2]  # so one of two successive answers is still held
-    released = set[int]()
     for position in may_go:
         if position != newest and excess_tokens > 0:
-            excess_tokens -= shortened[position]
-            released.add(position)
-    second = _second_answers(draft, set(positions) - released)
-    for position in positions:
-        leave = Stage.SECOND_ANSWERS if position in second else Stage.PEOPLE
-        is_shortened = shortened[position] < draft.sizes[position]
-        if position == newest:
-            yield Hold(position, leave=Stage.NEVER, cut=Stage.ANSWERS)
-        elif position in released:
-            continue
-        elif is_shortened:
-            answer_cut = draft.words_cut(view.groups[position].head, keep_chars)
-            yield Hold(position, leave, cut=Stage.FREE, shortest_cut=answer_cut)
-        else:
-            yield Hold(position, leave, cut=Stage.LAST)
+            excess_tokens -= shortened.pop(position)
+    return _HeldAnswers(shortened, keep_chars, newest)
 
 
 def _second_answers(draft: Draft, held: Set[int]) -> set[int]:
@@ -326,7 +339,7 @@ def interrupted_turns(draft: Draft) -> Iterator[Hold]:
     `INTERRUPTED_SHARE` of the room, the oldest texts are not held.
     """
     view = draft.view
-    answered = {hold.position for hold in last_words(draft)} | draft.fixed
+    answered = _held_answers(draft).tokens.keys() | draft.fixed
     chosen_tokens = dict[int, int]()
     is_open_before = False
     for start, end in pairwise(view.people):

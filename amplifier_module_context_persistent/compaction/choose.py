@@ -8,6 +8,7 @@ choice, so that a reader can understand what is left.
 from __future__ import annotations
 
 import heapq
+from bisect import bisect_left
 from collections.abc import Iterable
 
 from ..messages.elide import LEAST_SHOWN_CHARS, excerpt_cut
@@ -177,16 +178,19 @@ def leave_nobody_unanswered(draft: Draft) -> None:
     groups = draft.view.groups
     if draft.request.summary is not None and all(map(draft.kept.__getitem__, draft.view.people)):
         return  # the summary contains the answers
+    said = draft.view.said
     run = list[int]()
-    for position in draft.kept_positions():
-        if groups[position].head.role == "assistant":
+    answers_before = 0  # the number of the model's messages before the last person's message
+    for position in [position for position in draft.view.people if draft.kept[position]]:
+        answers = bisect_left(said, position)
+        if any(draft.kept[answer] for answer in said[answers_before:answers]):
             run = []
-        elif groups[position].head.human:
-            if run and groups[run[-1]].head.ordinal + 1 == groups[position].head.ordinal:
-                run = []  # no message was between the two in the history
-            run.append(position)
-            if len(run) > 2 and run[1] not in draft.fixed:
-                draft.leave_out(run.pop(1))
+        answers_before = answers
+        if run and groups[run[-1]].head.ordinal + 1 == groups[position].head.ordinal:
+            run = []  # no message was between the two in the history
+        run.append(position)
+        if len(run) > 2 and run[1] not in draft.fixed:
+            draft.leave_out(run.pop(1))
 
 
 def close_turn(draft: Draft, forms: Forms) -> None:

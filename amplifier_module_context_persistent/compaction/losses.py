@@ -145,7 +145,7 @@ class UniqueTermsLoss(Loss):
         self.shown = {position: draft.shown_terms(position) for position in offered}
         """The names that each group with forms at this stage shows, by position."""
         others = [draft.shown_terms(position) for position in draft.kept_positions() if position not in self.shown]
-        self.counts = Counter(chain(*self.shown.values(), *others))
+        self.counts = dict(Counter(chain(*self.shown.values(), *others)))
         """The number of kept groups that show a name, by name."""
         self.unique = {name for name, groups in self.counts.items() if groups == 1}
         """The names that exactly one kept group shows."""
@@ -161,6 +161,9 @@ class UniqueTermsLoss(Loss):
         for position in offered:
             if position not in self.plain:
                 self.plain[position] = view.facts[position].word_share
+        self.gone_words = {p: self._words_of_group(p) for p in offered if forms.may_leave_out(p, stage)}
+        """The loss of ordinary words if a group is left out, measured in names, by position. For the groups that may be
+        left out at this stage."""
         self.cached_groups = _count_cached_groups(draft) if stage == Stage.FREE else 0
         """The number of groups at the beginning that are in the provider's cache; their prices are `SEALED` times."""
         self._known: dict[int, tuple[tuple[int, int], int, tuple[float, Form] | None]] = {}
@@ -196,6 +199,14 @@ class UniqueTermsLoss(Loss):
         price, form = found
         return price * SEALED, form
 
+    def _words_of_group(self, position: int) -> float:
+        """Return the loss of ordinary words if a group is left out, measured in names."""
+        worth = GONE_WORDS * self.plain[position]
+        written_tokens = self.written_tokens[position]
+        if not written_tokens:
+            return worth
+        return max(0, written_tokens - self.draft.quoted_tokens(position)) / TOKENS_A_NAME + worth
+
     def _cheapest(self, position: int, only: frozenset[str], freed: int) -> tuple[float, Form] | None:
         """Find the cheapest form of a group without regard to the provider's cache.
 
@@ -214,7 +225,7 @@ class UniqueTermsLoss(Loss):
         weight = self.weights[position]
         plain = self.plain[position]
         price = math.inf if found is None else found[0]
-        if GONE_WORDS * plain * weight >= price * self.draft.sizes[position]:
+        if not only or GONE_WORDS * plain * weight >= price * self.draft.sizes[position]:
             return found
 
         def is_worth(saved: int, word_loss: int) -> bool:
@@ -243,10 +254,11 @@ class UniqueTermsLoss(Loss):
 
     def _leave_out_price(self, position: int, only: frozenset[str], freed: int) -> tuple[float, Form] | None:
         """Return the price and the form that leaves a group out, or None if the group may not be left out."""
-        if not self.forms.may_leave_out(position, self.stage):
+        words = self.gone_words.get(position)
+        if words is None:
             return None
         form = leave_out_form(freed)
-        return (self._words(position, form) + self._worth(only)) * self.weights[position] / form.saved, form
+        return (words + self._worth(only)) * self.weights[position] / form.saved, form
 
     def _only(self, position: int) -> frozenset[str]:
         """Return the names that only this group shows."""
@@ -258,14 +270,13 @@ class UniqueTermsLoss(Loss):
         In the text of a model or a person the loss depends on the number of lost words. In a result it depends on how
         few words stay.
         """
+        entry = form.entry
+        if entry is None:
+            return self._words_of_group(position)
         worth = form.word_loss * self.plain[position]
         written_tokens = self.written_tokens[position]
-        if not written_tokens:
-            return worth
-        if form.entry is None:
-            return max(0, written_tokens - self.draft.quoted_tokens(position)) / TOKENS_A_NAME + worth
-        if form.entry is self.draft.view.groups[position].head:
-            return max(0, written_tokens - form.entry.tokens + form.saved) / TOKENS_A_NAME + worth
+        if written_tokens and entry is self.draft.view.groups[position].head:
+            return max(0, written_tokens - entry.tokens + form.saved) / TOKENS_A_NAME + worth
         return worth
 
     def _price_outside_cache(self, position: int, form: Form, only: frozenset[str]) -> float:
@@ -303,11 +314,11 @@ class UniqueTermsLoss(Loss):
             cache.
         """
         still_shown = self.draft.shown_terms(position) if self.draft.kept[position] else frozenset[str]()
-        counts = self.counts
         gone = self.shown[position] - still_shown
         self.unique -= gone
+        counts = self.counts
         for name in gone:
-            groups_left = counts[name] - 1
+            groups_left = counts.get(name, 0) - 1  # 0 if a cut that was undone shows the name again
             counts[name] = groups_left
             if groups_left == 1:
                 self.unique.add(name)

@@ -8,7 +8,8 @@ the very same entries.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence, Set
+from typing import Any
 
 from ..messages.elide import Cut
 from ..messages.paths_and_ids import Terms
@@ -164,11 +165,12 @@ class PlanMemory:
             known = self._briefs[before] = basis, write()
         return known[1]
 
-    def keep_only(self, ids: Collection[str]) -> None:
+    def keep_only(self, ids: Set[str]) -> None:
         """Forget all messages except those with these ids."""
-        self._known = {key: known for key, known in self._known.items() if key in ids}
-        self._briefs = {key: brief for key, brief in self._briefs.items() if key in ids}
-        self._groups = {key: facts for key, facts in self._groups.items() if key in ids}
+        caches: tuple[dict[str, Any], ...] = (self._known, self._briefs, self._groups)
+        for cache in caches:
+            for gone in cache.keys() - ids:
+                del cache[gone]
 
     def _of(self, entry: Entry) -> _Known:
         known = self._known.get(entry.id)
