@@ -171,12 +171,31 @@ def keep_in_database(log: Log) -> None:
 
     Failures are not reported.
     """
-    location = log.describe().location
-    glances = Glances()
-    if stored_name(location) is None or not may_be_written():
+    if stored_name(log.describe().location) is not None and may_be_written():
+        _keep(log)
+
+
+def keep_glance(log: ReadableLog) -> None:
+    """Store the glance of an open log unless it is stored already, so that the next list need not open the log.
+
+    Failures are not reported.
+    """
+    if not may_be_written():
         return
     try:
-        glances.look_at(log, location)
+        is_kept = Glances().of(log.describe().location) is not None
+    except LogError:
+        return
+    if not is_kept:
+        _keep(log)
+
+
+def _keep(log: ReadableLog) -> None:
+    """Store the glance of an open log. Failures are not reported."""
+    location = log.describe().location
+    glances = Glances()
+    try:
+        glances.look_at(log, location if stored_name(location) is not None else "")
         glances.keep()
     except LogError as error:
         logger.debug("%s: what list says of it is not kept: %s", location, error)

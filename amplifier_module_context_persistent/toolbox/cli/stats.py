@@ -15,6 +15,7 @@ import click
 from rich.console import Console
 
 from ...catalogue.kept_figures import Figures, figures_of
+from ...catalogue.session_list_cache import keep_glance
 from ...log.contract import ReadableLog
 from ...sessions.bills import Bill, Cost, bills_by_turn, cost_of
 from ...sessions.filters import ALL_SESSIONS, SessionFilter
@@ -156,6 +157,7 @@ def _show_one(path: str, counter: TokenCounter, prices: PriceList, most_turns: i
             course = course_of(figures)
             largest = largest_turns(figures, bills, most_turns)
             lines = with_first_lines(transcript, figures, bills) if as_json else []
+        keep_glance(reader)
     if as_json:
         by_turn = [
             {**line.to_json(), "tokens": share.tokens} for line, share in zip(lines, statistics.turns, strict=True)

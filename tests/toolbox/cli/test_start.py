@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from amplifier_module_context_persistent.catalogue.session_list_cache import LEAST_LOG_BYTES
+from tests.support.commands import run
 from tests.support.sessions_of_a_home import write
 from tests.support.sweeps import proof
 
@@ -59,3 +60,11 @@ def test_a_command_loads_what_it_uses(tmp_path: Path, arguments: list[str], unus
     found = loaded(*given)
     assert f"{PACKAGE}.toolbox.cli.main" in found
     assert not found & (unused | APPENDS | MOUNTS | OTHERS)
+
+
+def test_a_list_after_stats_reads_no_log(tmp_path: Path) -> None:
+    """`stats` keeps what `list` shows of the log that it read."""
+    log = write(tmp_path / "log.jsonl", [{"role": "user", "content": "some words " * 100}] * 100)
+    log.chmod(0o600)
+    run("stats", str(log), "--tokenizer", "estimate")
+    assert not loaded("list", str(tmp_path)) & READS_LOGS
