@@ -10,7 +10,8 @@ Where things are done:
 - a session reads: `reader`, lines by `stored_lines`; SQL: `rows`;
 - tables are made, and brought up to date: `schema` (`migrate_tables`), by the steps of `migration_steps`; roles get
   rights: `role_rights`; each sees its own rows: `row_security`; keys of older tables: `layout`;
-- a wait ends: `connection`; connections are shared: `server_connections`; a long transaction stays
+- a wait ends: `connection`; connections are shared: `server_connections`; questions about many logs, to a replica
+  too: `ask_database`; a long transaction stays
   alive: `pulse`;
 - logs are listed, searched and deleted: `list_logs`; which are old: `old_logs`; which are open: `open_marks`;
 - a log appears whole, or takes another's place: `new_log`; it is compressed: `archive_stored_log`;

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import AppendError
 from ..salted_name import salted_name
-from .list_logs import TIMEOUT_S, asking
+from .ask_database import TIMEOUT_S, asking
 from .migration_steps import ERASURES
 from .sqlstates import NO_RIGHTS
 

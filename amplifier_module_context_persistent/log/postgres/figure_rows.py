@@ -4,10 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
+from typing import TYPE_CHECKING, Any
 
 from ...errors import LogUnreadableError
+from .ask_database import TIMEOUT_S, ask, asking
 from .layout import layout_of
-from .list_logs import TIMEOUT_S, asking
+
+if TYPE_CHECKING:
+    import psycopg
+
+    from ..database_location import Location
 
 
 def kept_figures(storage: str, names: Sequence[str], counted: str) -> dict[str, bytes]:
@@ -20,7 +26,8 @@ def kept_figures(storage: str, names: Sequence[str], counted: str) -> dict[str, 
         names: the logs.
         counted: the counter and version of the wanted figures; figures of another counter or version are not returned.
     """
-    with suppress(LogUnreadableError), asking(storage, TIMEOUT_S) as (connection, location):
+
+    def question(connection: psycopg.Connection[Any], location: Location) -> dict[str, bytes]:
         layout = layout_of(connection)
         statement = f"""
             select log.name, figures.told from {location.schema}.figures join {location.schema}.log using (log_id)
@@ -29,6 +36,9 @@ def kept_figures(storage: str, names: Sequence[str], counted: str) -> dict[str, 
         """
         values = {"keys": layout.keys_of(names), "counted": counted}
         return dict(connection.execute(statement.encode(), values, binary=True).fetchall())
+
+    with suppress(LogUnreadableError):
+        return ask(storage, TIMEOUT_S, question)
     return {}
 
 
@@ -40,7 +50,7 @@ def keep_figures(storage: str, counted: str, new: Sequence[tuple[str, int, bytes
         counted: the counter and the version of the figures.
         new: for each log, its name, its size when it was counted, and its figures.
     """
-    with suppress(LogUnreadableError), asking(storage, TIMEOUT_S, of_primary=True) as (connection, location):
+    with suppress(LogUnreadableError), asking(storage, TIMEOUT_S) as (connection, location):
         layout = layout_of(connection)
         names = [name for name, _, _ in new]
         sizes = [size for _, size, _ in new]

@@ -9,11 +9,10 @@ of no log. So each statement is refused if the server would hide rows from it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .layout import Layout, LogKey
+from .row_security import seeing_all
 
 if TYPE_CHECKING:
     import psycopg
@@ -52,7 +51,7 @@ def lines_of_no_log(connection: Connection, schema: str, layout: Layout) -> list
           from {schema}.record where {_of_no_log(schema, layout)}
          group by {layout.key_columns} order by {layout.key_columns}
     """
-    with _seeing_all(connection):
+    with seeing_all(connection):
         found = connection.execute(statement.encode()).fetchall()
     return [LinesOfNoLog(LogKey(log_id, begun), lines, size) for log_id, begun, lines, size in found]
 
@@ -66,18 +65,10 @@ def delete_lines_of_no_log(connection: Connection, schema: str, layout: Layout, 
         psycopg.Error: the server refused.
     """
     statement = f"delete from {schema}.record where {layout.of_log} and {_of_no_log(schema, layout)}"
-    with _seeing_all(connection):
+    with seeing_all(connection):
         return connection.execute(statement.encode(), key._asdict()).rowcount
 
 
 def _of_no_log(schema: str, layout: Layout) -> str:
     of_line = f"log.log_id = record.log_id {layout.same_generation}"
     return f"not exists (select from {schema}.log where {of_line})"
-
-
-@contextmanager
-def _seeing_all(connection: Connection) -> Iterator[None]:
-    """Run the block in a transaction in which the server refuses a statement if row-level security would hide rows."""
-    with connection.transaction():
-        connection.execute(b"select pg_catalog.set_config('row_security', 'off', true)")
-        yield

@@ -9,27 +9,30 @@ from __future__ import annotations
 import errno
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...errors import AppendError, DeleteError, LogUnreadableError
-from ..database_location import Location, parse_location
 from ..open_mark import SESSION_IS_OPEN
 from . import rows
+from .ask_database import SEARCH_S, TIMEOUT_S, ask, asking
 from .layout import layout_of
 from .marks_after_start import seconds_until_marked
 from .migration_steps import ARCHIVE, BY_ID, ID, PROJECT, TOUCHED
 from .open_marks import is_direct, may_go
-from .replica import place_to_read
+from .row_security import seeing_all
 from .rows import TOUCHED_S
-from .server_connections import ServerError, using
+from .sqlstates import NO_RIGHTS
 
 if TYPE_CHECKING:
     import psycopg
 
-TIMEOUT_S = 10.0
-SEARCH_S = 60.0
+    from ..database_location import Location
+
+    Connection = psycopg.Connection[Any]
+
+
 _FIRST_PAGE, _LARGEST_PAGE = 200, 5_000
 _UNNAMED = """'"label":""'"""
 """The text in the kept list entry of a session without a name."""
@@ -37,39 +40,7 @@ _LAST_CHARACTER = chr(0x10FFFF)
 """The last character in the order of Unicode."""
 
 
-@contextmanager
-def asking(
-    storage: str,
-    limit_s: float,
-    failure: type[LogUnreadableError | AppendError] = LogUnreadableError,
-    advice: str = "",
-    *,
-    of_primary: bool = False,
-) -> Iterator[tuple[psycopg.Connection[Any], Location]]:
-    """Give a connection to a storage, and its parsed location, for a `with` statement.
-
-    Args:
-        storage: a location.
-        limit_s: how long the block may take, in seconds.
-        failure: the class of the error if the server cannot be queried.
-        advice: the end of that error's text.
-        of_primary: query the primary even while its replica is read.
-
-    Raises:
-        ValueError: the location is invalid.
-        LogUnreadableError: the database has no tables of this package.
-        LogUnreadableError, AppendError: (the class `failure`) the server cannot be queried, or refuses.
-    """
-    location = parse_location(storage)
-    try:
-        place = location if of_primary else place_to_read(location)
-        with using(place) as server, server.connected(time.monotonic() + limit_s) as connection:
-            yield connection, location
-    except ServerError as error:
-        raise failure(errno.EIO, f"the sessions cannot be reached: {error}{advice}", location.shown) from error
-
-
-def of_project(connection: psycopg.Connection[Any]) -> str:
+def of_project(connection: Connection) -> str:
     """Return the SQL condition for the logs of the project `%(project)s`.
 
     The condition uses the index of projects, if there is one.
@@ -93,7 +64,8 @@ def stored_logs(storage: str, project: str | None = None, *, since_s: float | No
         ValueError: the location is invalid.
         LogUnreadableError: the server cannot be read, or has no tables of ours.
     """
-    with asking(storage, TIMEOUT_S) as (connection, location):
+
+    def question(connection: Connection, location: Location) -> list[tuple[str, float]]:
         has_index = connection.has(TOUCHED)  # type: ignore[attr-defined]  # of DeadlineConnection
         conditions = [of_project(connection) if project is not None else "true"]
         if since_s is not None:
@@ -107,6 +79,8 @@ def stored_logs(storage: str, project: str | None = None, *, since_s: float | No
         """
         return connection.execute(statement.encode(), {"project": project, "since": since_s}).fetchall()
 
+    return ask(storage, TIMEOUT_S, question)
+
 
 def stored_logs_of_id(storage: str, beginning: str, project: str | None = None) -> list[tuple[str, float]]:
     """Return logs like `stored_logs`, but only logs whose id begins with a text, or whose whole name is this text.
@@ -119,7 +93,8 @@ def stored_logs_of_id(storage: str, beginning: str, project: str | None = None) 
     Raises:
         ValueError, LogUnreadableError: as for `stored_logs`.
     """
-    with asking(storage, TIMEOUT_S) as (connection, location):
+
+    def question(connection: Connection, location: Location) -> list[tuple[str, float]]:
         if connection.has(BY_ID):  # type: ignore[attr-defined]  # of DeadlineConnection
             begins = f"{ID} >= %(beginning)s::text and {ID} < %(beginning)s::text || %(last)s::text"
         else:
@@ -139,6 +114,8 @@ def stored_logs_of_id(storage: str, beginning: str, project: str | None = None) 
         }
         return connection.execute(statement.encode(), values).fetchall()
 
+    return ask(storage, TIMEOUT_S, question)
+
 
 def stored_logs_with_names(
     storage: str, hosted: Sequence[str], project: str | None = None
@@ -154,7 +131,8 @@ def stored_logs_with_names(
         hosted: names of logs whose sessions a host may have named.
         project: the part of a name before the last `/`.
     """
-    with suppress(LogUnreadableError), asking(storage, SEARCH_S) as (connection, location):
+
+    def question(connection: Connection, location: Location) -> list[tuple[str, float]]:
         statement = f"""
             select name, pg_catalog.date_part('epoch', changed)
               from {location.schema}.log left join {location.schema}.glance using (log_id)
@@ -165,6 +143,9 @@ def stored_logs_with_names(
         """
         values = {"project": project, "hosted": list(hosted)}
         return connection.execute(statement.encode(), values).fetchall()
+
+    with suppress(LogUnreadableError):
+        return ask(storage, SEARCH_S, question)
     return None
 
 
@@ -215,7 +196,8 @@ def _page(storage: str, project: str | None, last: _PageRow | None, size: int) -
     Returns:
         The logs; and how much later than `ordered_by` the last write to a log may be.
     """
-    with asking(storage, TIMEOUT_S) as (connection, location):
+
+    def question(connection: Connection, location: Location) -> tuple[list[_PageRow], timedelta]:
         has_index = connection.has(TOUCHED)  # type: ignore[attr-defined]  # of DeadlineConnection
         order = "touched" if has_index else "changed"
         conditions = [of_project(connection) if project is not None else "true"]
@@ -229,8 +211,10 @@ def _page(storage: str, project: str | None, last: _PageRow | None, size: int) -
              order by {order} desc, name desc limit %(size)s
         """
         found = connection.execute(statement.encode(), values).fetchall()
-    lag = timedelta(seconds=rows.TOUCHED_S if has_index else 0)
-    return [_PageRow._make(row) for row in found], lag
+        lag = timedelta(seconds=rows.TOUCHED_S if has_index else 0)
+        return [_PageRow._make(row) for row in found], lag
+
+    return ask(storage, TIMEOUT_S, question)
 
 
 def stored_heads(storage: str, names: Sequence[str]) -> dict[str, tuple[int, ...]]:
@@ -240,7 +224,8 @@ def stored_heads(storage: str, names: Sequence[str]) -> dict[str, tuple[int, ...
         ValueError: the location is invalid.
         LogUnreadableError: the server cannot be queried, or has no tables of this package.
     """
-    with asking(storage, TIMEOUT_S) as (connection, location):
+
+    def question(connection: Connection, location: Location) -> dict[str, tuple[int, ...]]:
         layout = layout_of(connection)
         statement = f"""
             select name, {layout.successor_column}, head, size from {location.schema}.log
@@ -248,6 +233,8 @@ def stored_heads(storage: str, names: Sequence[str]) -> dict[str, tuple[int, ...
         """
         found = connection.execute(statement.encode(), {"keys": layout.keys_of(names)}).fetchall()
         return {name: tuple(changing) for name, *changing in found}
+
+    return ask(storage, TIMEOUT_S, question)
 
 
 def logs_with_word(storage: str, word: bytes, unless: bytes, *, ignores_case: bool) -> set[str]:
@@ -267,7 +254,8 @@ def logs_with_word(storage: str, word: bytes, unless: bytes, *, ignores_case: bo
         LogUnreadableError: the server cannot be read.
     """
     searched, line = rows.compared("%b::bytea", ignores_case=ignores_case)
-    with asking(storage, SEARCH_S) as (connection, location):
+
+    def question(connection: Connection, location: Location) -> set[str]:
         statement = f"""
             with found as materialized (  -- so that several processes of the server may share the work
                 select distinct log_id from {location.schema}.record
@@ -280,6 +268,8 @@ def logs_with_word(storage: str, word: bytes, unless: bytes, *, ignores_case: bo
             statement += f" union select name from {location.schema}.log where archived > 0"
         return {name for (name,) in connection.execute(statement.encode(), [word, unless]).fetchall()}
 
+    return ask(storage, SEARCH_S, question)
+
 
 def kept_glances(storage: str, names: Sequence[str]) -> dict[str, tuple[str, bytes]]:
     """Return the kept list entries of logs that have not changed since, by the logs' names.
@@ -289,7 +279,8 @@ def kept_glances(storage: str, names: Sequence[str]) -> dict[str, tuple[str, byt
     Returns:
         The entry of each log, and the line of the log whose text the entry shows; b"" if the entry shows no line.
     """
-    with suppress(LogUnreadableError), asking(storage, TIMEOUT_S) as (connection, location):
+
+    def question(connection: Connection, location: Location) -> dict[str, tuple[str, bytes]]:
         layout = layout_of(connection)
         statement = f"""
             select log.name, glance.told, coalesce(record.line, '')
@@ -300,6 +291,9 @@ def kept_glances(storage: str, names: Sequence[str]) -> dict[str, tuple[str, byt
         """
         found = connection.execute(statement.encode(), {"keys": layout.keys_of(names)}, binary=True).fetchall()
         return {name: (entry, line) for name, entry, line in found}
+
+    with suppress(LogUnreadableError):
+        return ask(storage, TIMEOUT_S, question)
     return {}
 
 
@@ -308,7 +302,8 @@ def archived_among(storage: str, names: Sequence[str]) -> set[str]:
 
     An empty set if the tables or the role's rights do not allow the question.
     """
-    with suppress(LogUnreadableError), asking(storage, TIMEOUT_S) as (connection, location):
+
+    def question(connection: Connection, location: Location) -> set[str]:
         if connection.has(ARCHIVE):  # type: ignore[attr-defined]  # of DeadlineConnection
             layout = layout_of(connection)
             statement = f"""
@@ -317,6 +312,10 @@ def archived_among(storage: str, names: Sequence[str]) -> set[str]:
             """
             found = connection.execute(statement.encode(), {"keys": layout.keys_of(names)}).fetchall()
             return {name for (name,) in found}
+        return set()
+
+    with suppress(LogUnreadableError):
+        return ask(storage, TIMEOUT_S, question)
     return set()
 
 
@@ -332,7 +331,7 @@ def keep_glances(storage: str, new: Sequence[tuple[str, int, str, int]]) -> None
         new: for each log, its name, its size, its list entry, and the offset of the line whose text the entry shows;
             -1 if the entry shows no line.
     """
-    with suppress(LogUnreadableError), asking(storage, TIMEOUT_S, of_primary=True) as (connection, location):
+    with suppress(LogUnreadableError), asking(storage, TIMEOUT_S) as (connection, location):
         layout = layout_of(connection)
         row_of_text = f"record.log_id = log.log_id {layout.same_generation} and record.at = new.at"
         has_row = ""
@@ -355,6 +354,20 @@ def keep_glances(storage: str, new: Sequence[tuple[str, int, str, int]]) -> None
         connection.execute(statement.encode(), [keys, sizes, entries, offsets])
 
 
+def hides_logs(storage: str) -> bool:
+    """Return whether row-level security hides logs of other roles from this role; False if that is unknown.
+
+    Raises:
+        ValueError: the location is invalid.
+    """
+    try:
+        with asking(storage, TIMEOUT_S) as (connection, location), seeing_all(connection):
+            connection.execute(f"select from {location.schema}.log limit 1".encode())
+    except LogUnreadableError as error:
+        return getattr(error.__cause__, "sqlstate", "") == NO_RIGHTS
+    return False
+
+
 def open_marks_in(storage: str) -> frozenset[int] | None:
     """Return the keys (`open_marks.mark_key`) of the logs that sessions have open; None if that is unknown.
 
@@ -362,7 +375,7 @@ def open_marks_in(storage: str) -> frozenset[int] | None:
         ValueError: the location is invalid.
         LogUnreadableError: the server cannot be queried.
     """
-    with asking(storage, TIMEOUT_S, of_primary=True) as (connection, location):
+    with asking(storage, TIMEOUT_S) as (connection, location):
         if not (location.prepares and is_direct(connection)):
             return None
         statement = b"""
@@ -384,7 +397,7 @@ def wait_for_marks(storage: str, tell: Callable[[float], None] = lambda _: None)
         ValueError: the location is invalid.
         LogUnreadableError: the server cannot be queried.
     """
-    with asking(storage, TIMEOUT_S, of_primary=True) as (connection, location):
+    with asking(storage, TIMEOUT_S) as (connection, location):
         seconds = seconds_until_marked(connection, location)
     if seconds > 0:
         tell(seconds)
@@ -404,7 +417,7 @@ def delete_stored_log(
         AppendError: the server refused, or the connection broke; check whether the log exists before trying again.
     """
     advice = "; look whether the log is there before trying again"
-    with asking(location, timeout_s, AppendError, advice, of_primary=True) as (connection, parsed):
+    with asking(location, timeout_s, AppendError, advice) as (connection, parsed):
         time.sleep(seconds_until_marked(connection, parsed))
         connection.deadline = time.monotonic() + timeout_s  # type: ignore[attr-defined]  # of DeadlineConnection
         rows.begin(connection, limit_s=timeout_s)

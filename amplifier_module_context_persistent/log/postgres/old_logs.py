@@ -7,7 +7,8 @@ from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
 from ...errors import LogUnreadableError
-from .list_logs import SEARCH_S, asking, of_project
+from .ask_database import SEARCH_S, asking
+from .list_logs import of_project
 
 _LAST_DAY = """
     pg_catalog.substr(told, nullif(pg_catalog.position(told, '"last_message":"'), 0) + 16, 10) collate "C"
@@ -39,7 +40,7 @@ def logs_without_news(storage: str, since_s: float, project: str | None = None) 
         project: the part of a name before the last `/`; None for all projects.
     """
     day = datetime.fromtimestamp(since_s, UTC) + timedelta(days=2)
-    with suppress(LogUnreadableError), asking(storage, SEARCH_S, of_primary=True) as (connection, location):
+    with suppress(LogUnreadableError), asking(storage, SEARCH_S) as (connection, location):
         statement = f"""
             select name, pg_catalog.date_part('epoch', changed), is_in_use
               from (select name, changed, changed >= pg_catalog.to_timestamp(%(since)s::double precision)

@@ -11,6 +11,7 @@ Without these lines, an import or a session after a failover would bring back a 
 from __future__ import annotations
 
 import re
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from ..database_location import check_schema_name
@@ -18,7 +19,7 @@ from .migration_steps import ERASURE_TABLE, run_briefly
 from .partitions import whole_table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     import psycopg
 
@@ -84,6 +85,14 @@ def secure_rows(connection: Connection, schema: str, *, tell: Callable[[str], No
                 run_briefly(connection, schema, purpose, create_policy, tell)
         run_briefly(connection, schema, purpose, enable, tell)
     return tables
+
+
+@contextmanager
+def seeing_all(connection: Connection) -> Iterator[None]:
+    """Run the block in a transaction in which the server refuses a statement if row-level security would hide rows."""
+    with connection.transaction():
+        connection.execute(b"select pg_catalog.set_config('row_security', 'off', true)")
+        yield
 
 
 def is_secured(connection: Connection, schema: str) -> bool:

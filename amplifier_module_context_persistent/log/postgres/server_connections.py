@@ -34,7 +34,7 @@ from .layout import LAYOUTS
 from .migration_steps import TOUCHED, is_done_query, names_done
 from .open_marks import OpenMarks
 from .schema import SCHEMA_VERSION
-from .sqlstates import CONFLICTS, CONNECTION_CLASSES, PREPARED_STATEMENTS_LOST, READ_ONLY
+from .sqlstates import CONFLICTS, CONNECTION_CLASSES, READ_ONLY, with_advice
 
 if TYPE_CHECKING:
     import psycopg
@@ -117,6 +117,11 @@ def is_refusal(error: Exception) -> bool:
     if not state or state.startswith(CONNECTION_CLASSES):
         return False
     return bool(error.diag.severity_nonlocalized == "ERROR")  # type: ignore[attr-defined]  # a pooler's has none
+
+
+def was_conflict(error: BaseException | None) -> bool:
+    """Return whether an error is a conflict with another transaction; then the same statement may succeed later."""
+    return isinstance(error, ServerError) and error.sqlstate in CONFLICTS
 
 
 def _import_psycopg() -> Any:
@@ -220,7 +225,7 @@ class Server:
                 if reached() > progress:
                     progress = reached()
                     end = time.monotonic() + limit_s
-                is_final = error.is_refusal and error.sqlstate not in CONFLICTS
+                is_final = error.is_refusal and not was_conflict(error)
                 if is_final or self._is_held or time.monotonic() >= end:
                     raise
             time.sleep(PAUSE_S)
@@ -249,9 +254,7 @@ class Server:
             was_refused = is_refusal(error)
             if not was_refused or sqlstate == READ_ONLY:  # another host of the location may accept writes
                 connection.pgconn.finish()
-            reason = first_line(error)
-            if sqlstate in PREPARED_STATEMENTS_LOST:
-                reason += " (behind a pooler without prepared statements, add prepare=off to the location)"
+            reason = with_advice(first_line(error), sqlstate)
             raise ServerError(reason, sqlstate=sqlstate, is_refusal=was_refused) from error
 
     def close(self) -> None:
@@ -312,7 +315,7 @@ class Server:
                 ).fetchall()
             finally:
                 aside.pgconn.finish()
-            holders = ", ".join(f"process {row[0]} ({row[1]}, {row[2]})" for row in found)
+            holders = ", ".join(f"process {pid} ({', '.join(filter(None, known))})" for pid, *known in found)
         if psycopg.capabilities.has_cancel_safe():
             with contextlib.suppress(Exception):  # an unreachable server will notice the lost connection itself
                 connection.cancel_safe(timeout=_ASIDE_S)
@@ -325,7 +328,7 @@ class Server:
             connection = self._connect_once(psycopg, deadline)
         except psycopg.OperationalError as error:
             for_good = any(words in str(error) for words in _REFUSED_FOR_GOOD)
-            raise ServerError(first_line(error), is_refusal=for_good) from error
+            raise ServerError(with_advice(first_line(error)), is_refusal=for_good) from error
         try:
             with self.telling(connection):
                 self._check(psycopg, connection)

@@ -1,4 +1,4 @@
-"""The error codes of PostgreSQL (SQLSTATE) that decide what is done after an error."""
+"""The error codes of PostgreSQL (SQLSTATE) that decide what is done after an error, and advice."""
 
 from __future__ import annotations
 
@@ -14,3 +14,26 @@ LOCK_NOT_AVAILABLE = "55P03"
 NO_RIGHTS = "42501"
 """SQLSTATE: the role lacks a right."""
 CONNECTION_CLASSES = ("08", "57P")  # SQLSTATE: connection exceptions, a server that shuts down
+CANCELED = "57014"
+"""SQLSTATE: a statement was cancelled, by a timeout or by an administrator."""
+
+_ADVICE = {
+    **dict.fromkeys(
+        PREPARED_STATEMENTS_LOST, "behind a pooler without prepared statements, add prepare=off to the location"
+    ),
+    NO_RIGHTS: "storage init --grant, --grant-purge or --grant-read gives a role its rights",
+    CANCELED: "if statement_timeout of the role, the database or the server did this, set it higher",
+}
+
+
+def with_advice(reason: str, sqlstate: str = "") -> str:
+    """Return an error's text with what a person may do about it, if that is known.
+
+    Args:
+        reason: the error in one line.
+        sqlstate: the server's error code; empty if the connection was refused.
+    """
+    advice = _ADVICE.get(sqlstate, "")
+    if not sqlstate and "no password supplied" in reason:
+        advice = "give it by PGPASSWORD, .pgpass or a service file"
+    return f"{reason} ({advice})" if advice else reason

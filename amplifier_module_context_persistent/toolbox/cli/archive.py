@@ -41,7 +41,15 @@ from .parameters import TimeType, check_place
 from .progress import progress
 from .room_text import lacks_room, room_text
 from .sealed_files import encrypt_to_option, public_keys
-from .session_argument import file_name, last_path, no_catalogue_option, path_of, storage_option, with_their_sub_agents
+from .session_argument import (
+    file_name,
+    last_path,
+    no_catalogue_option,
+    path_of,
+    say_hidden_sessions,
+    storage_option,
+    with_their_sub_agents,
+)
 from .session_rows import scaled
 from .terminal import counted, escaped, one_line, say
 
@@ -143,6 +151,7 @@ def archive(
     else:
         if older is None:
             check_says_which(wanted, everywhere=everywhere, everything=everything, besides="--older or ")
+        say_hidden_sessions()
         chosen = _older_than(chosen_sessions(wanted, everywhere=everywhere), older)
     if output:
         context.exit(_seal_copies(chosen, output, keys, dry_run=dry_run, as_json=as_json))

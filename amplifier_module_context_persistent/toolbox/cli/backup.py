@@ -27,6 +27,7 @@ from .confirm import ask, check_can_ask
 from .erasing import erasing_options
 from .error_messages import unusable
 from .exit_codes import DONE, FINDINGS
+from .parameters import check_not_empty
 from .progress import progress, stages
 from .room_text import lacks_room, room_text
 from .session_rows import scaled
@@ -36,7 +37,7 @@ _MOST_NAMED = 3
 
 
 @click.command("backup")
-@click.argument("place", metavar="DIR")
+@click.argument("place", metavar="DIR", callback=check_not_empty)
 @click.option("--restore", is_flag=True, help="Copy to this home what it lacks of the backup.")
 @click.option("--again", is_flag=True, help="With --restore: also what was deleted since.")
 @click.option("--check", is_flag=True, help="Read the whole backup, and say whether each log is sound.")

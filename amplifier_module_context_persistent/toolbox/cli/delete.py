@@ -20,7 +20,7 @@ from ...sessions.sub_agents import root_of
 from ..transfer.delete_sessions import with_sub_agents
 from ..transfer.erased_session_names import name_of_id
 from ..transfer.erasure_is_about import concerning
-from ..transfer.erasure_list import erasures
+from ..transfer.erasure_list import erasures, erasures_noted_in
 from ..transfer.erasure_record import SESSION
 from ..transfer.families_of_sub_agents import belongs_to_any, origin_of, sub_agents_of
 from ..transfer.purge_session import places_left
@@ -149,7 +149,10 @@ def _day_of_deletion(name: str) -> str:
     path = Path(name)
     session_id = path.parent.name if path.name == LOG_NAME else path.name
     with unusable():
-        found = list(concerning(erasures(storage() or ""), [name_of_id(session_id)]))
+        place = storage()
+        # another database may have a session of this id, so this user's own list says nothing of it
+        noted = erasures() if place is None else erasures_noted_in(place)
+        found = list(concerning(noted, [name_of_id(session_id)]))
     return max((erasure.day for erasure in found if erasure.what == SESSION), default="")
 
 

@@ -25,10 +25,10 @@ from ...sessions.other_projects import named_projects
 from ...sessions.session_files import SessionFile, session_files, sessions_in
 from .completion import complete, complete_tool
 from .error_messages import UnusableError, unreadable, unusable
-from .parameters import TimeType, check_place
+from .parameters import TimeType, check_not_empty, check_place
 from .progress import progress
 from .sealed_files import how_to_read, say_left_sealed, sealed_files_in
-from .session_argument import is_place, storage
+from .session_argument import is_place, say_hidden_sessions, storage
 from .terminal import counted, escaped, one_line
 
 if TYPE_CHECKING:
@@ -48,6 +48,7 @@ def chosen_sessions(wanted: SessionFilter, *, everywhere: bool) -> list[SessionF
     with unusable():
         sessions = candidates(wanted, everywhere=everywhere, storage=storage())
     if not sessions:
+        say_hidden_sessions()
         raise _no_session_error(wanted, everywhere=everywhere)
     say_left_sealed(wanted.places)
     with unreadable():
@@ -254,20 +255,24 @@ _FILTERS = tuple(field.name for field in fields(SessionFilter))
 """The names under which click passes the options on: each option sets the field of a filter with its name."""
 
 
+_text_option = functools.partial(click.option, callback=check_not_empty)
+"""An option for a text that is not empty."""
+
+
 def _options(tool_help: str, time_help: tuple[str, str]) -> list[Callable[[Callable[..., R]], Callable[..., R]]]:
     """Return the options of the filter language, in the order of the help."""
     since_help, until_help = time_help
     return [
-        click.option("--project", metavar="NAME", help="Only sessions of this project: a name, a directory, or `.`."),
+        _text_option("--project", metavar="NAME", help="Only sessions of this project: a name, a directory, or `.`."),
         click.option("--since", "since_s", type=TimeType(), help=since_help),
         click.option("--until", "until_s", type=TimeType(), help=until_help),
-        click.option("--model", metavar="TEXT", help="Only sessions that a model with this in its name answered."),
-        click.option("--tool", "tools", metavar="NAME", multiple=True, shell_complete=complete_tool, help=tool_help),
-        click.option("--name", metavar="TEXT", help="Only sessions with this in their name, or whose id begins so."),
-        click.option(
+        _text_option("--model", metavar="TEXT", help="Only sessions that a model with this in its name answered."),
+        _text_option("--tool", "tools", metavar="NAME", multiple=True, shell_complete=complete_tool, help=tool_help),
+        _text_option("--name", metavar="TEXT", help="Only sessions with this in their name, or whose id begins so."),
+        _text_option(
             "--tag", "tags", metavar="TAG", multiple=True, help="Only sessions with this tag; again for another."
         ),
-        click.option(
+        _text_option(
             "--not-tag",
             "without_tags",
             metavar="TAG",
@@ -275,7 +280,7 @@ def _options(tool_help: str, time_help: tuple[str, str]) -> list[Callable[[Calla
             help="Only sessions without this tag; again for another.",
         ),
         click.option("--untagged", is_flag=True, help="Only sessions without any tag."),
-        click.option(
+        _text_option(
             "--except",
             "excepted",
             metavar="SESSION",

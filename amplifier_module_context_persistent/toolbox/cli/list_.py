@@ -38,7 +38,7 @@ from .parameters import check_place
 from .progress import progress
 from .read_from_replica import read_replica
 from .sealed_files import say_left_sealed
-from .session_argument import no_catalogue_option, storage, storage_option
+from .session_argument import no_catalogue_option, say_hidden_sessions, storage, storage_option
 from .session_rows import ListedSession, SessionRows
 from .short_ids import shortest_ids
 from .terminal import console, one_line
@@ -128,6 +128,7 @@ def list_sessions(
     look.finish()
     say_left_sealed(wanted.places)
     if not rows.count:
+        say_hidden_sessions()
         output.print(_nothing(wanted, found=look.found, everywhere=everywhere), soft_wrap=True)
     if sessions and wanted == ALL_SESSIONS and not everywhere and storage() is None:
         _say_without_remote(sessions)

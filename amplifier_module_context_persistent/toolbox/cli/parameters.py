@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     _TimeBase = click.ParamType[float]
 else:
     _TimeBase = click.ParamType  # older versions of click have no generic one
+
+
+T = TypeVar("T")
 
 
 class TimeType(_TimeBase):
@@ -29,6 +32,19 @@ class TimeType(_TimeBase):
             return moment_s(value)
         except FilterError:
             self.fail(TIMES, param, ctx)
+
+
+def check_not_empty(_context: click.Context, _parameter: click.Parameter, given: T) -> T:
+    """Check that no given text is empty, and return the given texts unchanged (also None, if there are none).
+
+    This is a callback. An empty text is mostly a variable of a script that is not set. As a filter it would choose all.
+
+    Raises:
+        BadParameter: a text is empty.
+    """
+    if "" in (given if isinstance(given, tuple) else (given,)):
+        raise click.BadParameter("this is empty; give a value, or leave it out")
+    return given
 
 
 def check_place(

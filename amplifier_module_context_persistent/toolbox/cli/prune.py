@@ -30,6 +30,7 @@ from .list_ import sessions_of
 from .parameters import TimeType, check_place
 from .session_argument import (
     no_catalogue_option,
+    say_hidden_sessions,
     storage,
     storage_option,
 )
@@ -76,6 +77,7 @@ def prune(
         remove_abandoned_copies()
     if older is None:
         check_says_which(wanted, everywhere=everywhere, everything=everything, besides="--older or ")
+    say_hidden_sessions()
     groups = _groups_to_prune(directories, older, wanted, everywhere=everywhere)
     if older is None and wanted.until_s is not None and not as_json:
         _warn_of_later(groups, wanted.until_s)

@@ -56,6 +56,7 @@ from .session_argument import (
     name_for_errors,
     no_catalogue_option,
     path_of,
+    say_hidden_sessions,
     session_file,
     sessions_here,
     storage,
@@ -181,6 +182,7 @@ def _plan_chosen(
 
     Without a filter, with `--all`, also plan for the places without a log where files are left.
     """
+    say_hidden_sessions()
     is_all = everywhere and wanted == ALL_SESSIONS
     sessions = sessions_here(everywhere=True) if is_all else chosen_sessions(wanted, everywhere=everywhere)
     planned = _plan_all(sessions, what, report)

@@ -28,6 +28,7 @@ from ...sessions.session_files import SessionFile, project_sessions, session_fil
 from ...sessions.sub_agents import with_sub_agents
 from .completion import complete
 from .error_messages import UnusableError, reason, shown_path, unusable
+from .parameters import check_not_empty
 from .sealed_files import how_to_read, plain_path
 from .terminal import one_line
 
@@ -38,6 +39,7 @@ R = TypeVar("R")
 
 NAME_ONE = "name one SESSION: a path, an id or a name, the beginning of one, or --last"
 _STORAGE = f"{__name__}.storage"
+_HIDDEN = f"{__name__}.hidden"
 
 
 def storage_option(command: Callable[..., R]) -> Callable[..., R]:
@@ -51,11 +53,12 @@ def storage_option(command: Callable[..., R]) -> Callable[..., R]:
         "url",
         metavar="URL",
         envvar=STORAGE_VARIABLE,
+        callback=check_not_empty,
         help="Look for sessions in this PostgreSQL database.",
     )
     @functools.wraps(command)
     def stored(*arguments: Any, url: str | None, **options: Any) -> R:
-        if url:
+        if url is not None:
             context = click.get_current_context()
             with unusable("--storage"):
                 context.meta[_STORAGE] = split_location(without_password(url))[0]  # all of it is checked
@@ -87,6 +90,19 @@ def storage() -> str | None:
     """Return the location of the current command's database, without a password; None for the disk."""
     location: str | None = click.get_current_context().meta.get(_STORAGE)
     return location
+
+
+def say_hidden_sessions() -> None:
+    """Print once on the error stream that row-level security hides sessions, if it does in the command's database."""
+    place = storage()
+    said = click.get_current_context().meta
+    if place is None or said.get(_HIDDEN):
+        return
+    from ...log.postgres.list_logs import hides_logs
+
+    said[_HIDDEN] = True
+    if hides_logs(place):
+        click.echo("row-level security hides the sessions of others from this role (BYPASSRLS shows all)", err=True)
 
 
 def find_path(name: str) -> str:

@@ -40,6 +40,7 @@ from .erasing import erasing_options
 from .error_messages import UnusableError, unreadable, unusable
 from .exit_codes import DONE, FINDINGS
 from .filter_options import filter_options, watched
+from .parameters import check_not_empty
 from .progress import stages
 from .room_text import lacks_room, room_text
 from .session_argument import no_catalogue_option
@@ -51,7 +52,7 @@ _NAME_CELLS = 40
 
 @click.command("sync")
 @no_catalogue_option
-@click.argument("place", metavar="DIR|URL")
+@click.argument("place", metavar="DIR|URL", callback=check_not_empty)
 @filter_options(has_places=False)
 @click.option(
     "--keep", type=click.Choice(["both"]), help="Keep both histories of a session that went on on both sides."

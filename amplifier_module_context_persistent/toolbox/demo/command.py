@@ -215,7 +215,8 @@ def _opened(storage: str) -> Iterator[str]:
     """Prepare a storage with our tables while a block lasts: the given database, or a server started for the block.
 
     Raises:
-        ClickException: the needed package is not installed, or the server does not start.
+        ClickException: the storage's URL cannot be read, the needed package is not installed, or the server does not
+            start.
     """
     from ...log.postgres.schema import create_schema
 
@@ -224,6 +225,10 @@ def _opened(storage: str) -> Iterator[str]:
     except ImportError as error:
         raise click.ClickException(needs_extra("postgres", "psycopg")) from error
     if storage != EMBEDDED:
+        try:
+            parse_location(storage)
+        except ValueError as error:
+            raise click.BadParameter(str(error), param_hint="--storage") from error
         yield storage
         return
     with warnings.catch_warnings():

@@ -95,6 +95,16 @@ def erasures(log: str = "") -> list[Erasure]:
     return [one for salt, one in force.items() if salt not in lifted]
 
 
+def erasures_noted_in(place: ListPlace) -> list[Erasure]:
+    """Return the erasures that are in force by one list alone.
+
+    Raises:
+        OSError: the list exists and cannot be read.
+    """
+    found, lifted = read_erasures(place)
+    return [one for salt, one in found.items() if salt not in lifted]
+
+
 def read_erasures(place: ListPlace | None = None) -> tuple[dict[str, Erasure], set[str]]:
     """Return the erasures of a list that are in force, by their salts, and the salts of the lifted erasures.
 

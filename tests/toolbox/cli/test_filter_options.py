@@ -276,3 +276,36 @@ def test_a_project_is_named_by_whole_words_of_its_end(wanted: str, is_meant: boo
 )
 def test_what_is_erased_is_told_with_its_projects(projects: list[str], told: str) -> None:
     assert extent(projects, 4096) == told
+
+
+EMPTY = [
+    *[(command, option, "") for command in FILTERED for option in ("--project", "--name", "--model", "--tag")],
+    ("prune", "--everything", "--not-tag", ""),
+    ("prune", "--everything", "--except", ""),
+    ("prune", "--tool", ""),
+    *[(command, "--storage", "") for command in ("list", "prune", "purge", "delete", "archive", "verify")],
+    ("sync", "", "--all"),
+    ("backup", ""),
+]
+"""Options and arguments whose value is an empty text, as from a variable of a script that is not set."""
+
+
+@pytest.mark.parametrize("arguments", EMPTY, ids=" ".join)
+def test_an_empty_text_is_no_value(arguments: tuple[str, ...]) -> None:
+    """As a filter it would choose all sessions, and as a place this machine's files or the current directory."""
+    write(log_of("kept"))
+    assert "this is empty" in refused(*arguments)
+    assert log_of("kept").exists()
+
+
+@pytest.mark.parametrize("url", ["", "mysql://db.example/agents"])
+def test_a_demonstration_refuses_a_location_that_is_none(url: str) -> None:
+    """As a wrong value of its option."""
+    assert "begins with postgresql://" in refused("demo", "--storage", url)
+
+
+def test_an_empty_variable_is_an_unset_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that a shell can switch a database off."""
+    write(log_of("kept"))
+    monkeypatch.setenv("AMPLIFIER_CONTEXT_STORAGE", "")
+    assert "kept" in run("list").output

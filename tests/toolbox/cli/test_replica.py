@@ -6,12 +6,18 @@ import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from amplifier_module_context_persistent import PersistentContextManager
-from amplifier_module_context_persistent.log.database_location import parse_location
+from amplifier_module_context_persistent.errors import LogUnreadableError
+from amplifier_module_context_persistent.log.database_location import Location, parse_location
+from amplifier_module_context_persistent.log.postgres import ask_database
+from amplifier_module_context_persistent.log.postgres.ask_database import ask
 from amplifier_module_context_persistent.log.postgres.log import PostgresLog
+from amplifier_module_context_persistent.log.postgres.replica import reading_from_replica
+from amplifier_module_context_persistent.log.postgres.server_connections import ServerError, using
 from tests.support.commands import run
 from tests.support.logs import append
 from tests.support.postgres import CuttingProxy, TestServer
@@ -133,3 +139,62 @@ def test_a_replica_that_is_behind(storage: str, server: TestServer) -> None:
         assert "s2" in until_said(location, "which is up to date")
         run("delete", "s2", "--storage", location, "--yes")
     assert "s2" not in run("list", "--all", "--storage", location).output
+
+
+CANCELLED = """
+    do $$ begin raise exception using errcode = '40001', message = 'canceling statement due to conflict with recovery';
+    end $$
+"""
+"""A statement with the error of a replica that cancels a statement."""
+
+
+@pytest.mark.parametrize(("times", "is_answered_by_replica"), [(1, True), (2, True), (3, False)])
+def test_a_replica_that_cancels_is_asked_again(
+    times: int,
+    is_answered_by_replica: bool,
+    storage: str,
+    proxy: CuttingProxy,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """And then the primary, with a word of what the administrator may set."""
+    asked: list[bool] = []
+
+    def question(connection: Any, _location: Location) -> bool:
+        is_replica = connection.info.port == proxy.port
+        asked.append(is_replica)
+        if len(asked) <= times:
+            connection.execute(CANCELLED)
+        return is_replica
+
+    location = named(storage, proxy)
+    with reading_from_replica(location):
+        assert ask(location, 10, question) == is_answered_by_replica
+        assert asked == [True] * min(times + 1, 3) + [False] * (not is_answered_by_replica)
+    assert ("hot_standby_feedback" in caplog.text) != is_answered_by_replica
+
+
+def test_another_refusal_of_a_replica_is_an_error(storage: str, proxy: CuttingProxy) -> None:
+    """It is not asked again."""
+    location = named(storage, proxy)
+    with reading_from_replica(location), pytest.raises(LogUnreadableError, match="the server refused: division by"):
+        ask(location, 10, lambda connection, _: connection.execute("select 1 / 0"))
+
+
+def test_what_a_replica_cancels_is_listed(
+    storage: str, proxy: CuttingProxy, monkeypatch: pytest.MonkeyPatch, project: Path
+) -> None:
+    """Every question of a command is asked again."""
+    cancelled: list[str] = []
+
+    def connect(place: Location) -> Any:
+        if f"port={proxy.port}" not in place.conninfo:
+            return using(place)
+        cancelled.append(place.conninfo)
+        raise ServerError("canceling statement", sqlstate="40001", is_refusal=True)
+
+    monkeypatch.setattr(ask_database, "using", connect)
+    for arguments in (["list"], ["list", "--grep", "message"], ["search", "message"], ["stats"]):
+        cancelled.clear()
+        plain = run(*arguments, "--all", "--storage", storage).stdout
+        assert run(*arguments, "--all", "--storage", named(storage, proxy)).stdout == plain
+        assert cancelled
