@@ -20,6 +20,7 @@ Where things are done:
 - a torn tail is saved: `save_torn_tail`; and cut: `file_log`;
 - bytes become an index: `reader` reads the file, `scanner` scans its lines, `chain_check` checks which lines verify,
   `index_builder` applies the effect of each record, and `index` is the result;
+- much is read without a collection of garbage, which would hold every thread up: `collector_paused`;
 - control records change the state of a session: `session_reader` fills the index's `session_records`;
 - a reset (a record that replaces the live history) takes effect: `reset_effects`; it is written: `reset_record`;
 - damage is reported: `IndexBuilder.report`, as the `Damage` of an index; whole records in a bad line: `salvage`;

@@ -28,6 +28,7 @@ from zlib import crc32
 from ..errors import LogUnreadableError
 from .bundle import torn_bundle
 from .checksum import CRC_TAIL_BYTES
+from .collector_paused import collector_paused
 from .contract import LogDescription, Snapshots
 from .count_lost import count_lost
 from .file_handle import CHUNK_BYTES, FileHandle
@@ -377,7 +378,8 @@ class LogReader:
     def _scan_or_close(self) -> None:
         """Scan up to the known size. After an error the log is closed, so that a half-read log is never used."""
         try:
-            self.size = scan_file(self.file, self.scanner, self.size)
+            with collector_paused():
+                self.size = scan_file(self.file, self.scanner, self.size)
             check_readable(self.index, self.path)
             self._end = self.file.before(self.size, END_BYTES)
             known = min(self.scanner.offset, self.size)

@@ -28,13 +28,13 @@ from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import NamedTuple
 
+from ..log.collector_paused import collector_paused
 from ..log.contract import Log
 from ..messages.host_form import content_key
 from ..messages.host_order import host_order, with_place
 from ..messages.kept_from_models import is_kept_from_models
 from ..messages.message import Message, given_calls, result_id_of
 from ..messages.metadata import PLACE_KEY, given_id, is_ephemeral, is_repair
-from ..window.collector_paused import collector_paused
 from .closing_messages import CLOSING_TEXT, with_closings
 from .growing_list import rest_of
 from .known_messages import KnownMessages

@@ -19,12 +19,12 @@ from ..compaction.quotes import without_quotes
 from ..compaction.summary_span import Span
 from ..config import Config
 from ..errors import FloorError, SummaryError
+from ..log.collector_paused import collector_paused
 from ..log.contract import Log
 from ..view.arrangement import Arrangement
 from ..view.entry import Entry, end_chains
 from ..view.plan import NO_PLAN, LeftOut, Plan
 from ..view.tool_groups import last_human, tool_groups
-from .collector_paused import collector_paused
 from .entries_without_plan import in_place
 from .kept_entries import KeptEntries
 from .message_source import MessageSource

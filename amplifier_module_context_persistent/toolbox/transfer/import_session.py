@@ -13,8 +13,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from ... import clock
+from ...log.collector_paused import collector_paused
 from ...log.filesystem import FileSystem
-from ...window.collector_paused import collector_paused
 from .import_drafts import ImportRules, import_drafts, read_drafts
 from .import_log import import_log
 from .import_places import Destination

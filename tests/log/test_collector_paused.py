@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import gc
+from contextlib import closing
+from functools import partial
 
 import pytest
 
-from amplifier_module_context_persistent.window.collector_paused import collector_paused
+from amplifier_module_context_persistent.log.collector_paused import collector_paused
+from amplifier_module_context_persistent.log.reader import LogReader
+from tests.support.logs import body, sealed, write_file
 from tests.support.sweeps import proof
 
 
@@ -52,6 +56,23 @@ def test_objects_that_a_process_froze_are_not_counted_where_little_was_parsed(mo
         parsed = [{"number": [number]} for number in range(100)]
     gc.set_threshold(*threshold)
     assert len(before) > len(parsed)
+
+
+def test_nothing_is_collected_while_a_log_is_scanned(tmp_path, request):
+    """A collection would hold up every thread of the process, the event loop's too."""
+    path = tmp_path / "log.jsonl"
+    write_file(str(path), b"".join(sealed([body(number) for number in range(10_000)])))
+    request.addfinalizer(partial(gc.set_threshold, *gc.get_threshold()))
+    collections = []
+    gc.callbacks.append(lambda phase, info: collections.append(info))
+    request.addfinalizer(gc.callbacks.pop)
+    with closing(LogReader(str(path))) as reader:
+        gc.set_threshold(100)
+        gc.collect()
+        collections.clear()
+        reader.follow()
+        assert len(reader.index) == 10_000
+    assert len(collections) < 20  # else hundreds
 
 
 @proof
