@@ -214,8 +214,8 @@ class Draft:
 
         True does not promise that the group fits: put it back (`put_back`) and look at the total.
         """
-        if self._estimated:
-            return True  # estimated tokens may still change
+        if any(one.position == position for one in self._estimated.values()):
+            return True  # the estimated tokens are counted when the group is put back
         own = self.sizes[position] - self.gap_tokens - self._quotes[position]
         return self.total_tokens + own <= most_tokens
 
