@@ -60,9 +60,12 @@ class Glances:
         if place not in self._known:
             self._known[place] = _kept_in(place)
         covered, told = self._known[place].get(name_of(path, place), (None, ""))
+        if covered is None:
+            return None
         log = FileHandle(path, files)
         try:
-            if covered is None or not log.open(create=False) or Stamp.of(log.status()) != covered.stamp:
+            exists = log.open(create=False)
+            if not exists or Stamp.of(log.status()) != covered.stamp:
                 return None
             return glance_told(told, log.read)
         finally:

@@ -63,7 +63,8 @@ def find_live(log: Log, reference: str) -> int:
         if is_kept_from_models(message):
             raise RecallError(f"reference: {reference} is kept for readers of the history and is not shown to a model")
         if metadata_of(message).get("message_id") == reference:
-            return len(index.live) - 1 - index.live[::-1].index(ordinal)
+            steps_from_end = index.live[::-1].index(ordinal)  # most wanted messages are near the end
+            return len(index.live) - 1 - steps_from_end
     if index.find_all([reference]):
         raise RecallError(f"reference: {reference} is not part of this session any more: its history was replaced")
     raise RecallError(

@@ -150,14 +150,14 @@ def usage_of_record(record: Mapping[str, Any]) -> ReportedUsage | None:
     cached = min(actual, token_count(record.get("cached_tokens")) or 0)
     written = min(actual - cached, token_count(record.get("cache_write_tokens")) or 0)
     return ReportedUsage(
-        actual - cached - written,
-        cached,
-        written,
-        token_count(record.get("output_tokens")),
-        provider,
-        model,
-        _written_1h(record, written),
-        passes,
+        uncached=actual - cached - written,
+        cached=cached,
+        written=written,
+        output=token_count(record.get("output_tokens")),
+        provider=provider,
+        model=model,
+        written_1h=_written_1h(record, written),
+        compaction=passes,
     )
 
 

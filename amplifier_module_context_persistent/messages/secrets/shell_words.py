@@ -37,19 +37,18 @@ def words_behind(text: str, end: int) -> Iterator[Word]:
         text: any text.
         end: the end of the command's name.
     """
-    listed = text[end : end + 1] in ("'", '"', "\\")
-    expression = _LISTED if listed else _SHELL
     if _ITEM.match(text, end):
-        listed = True
         expression = _ITEM
+    elif text[end : end + 1] in ("'", '"', "\\"):
+        expression = _LISTED
+    else:
+        expression = _SHELL
     for _ in range(_MOST_WORDS):
         word = expression.match(text, end)
         if word is None:
             return
         end = word.end()
-        if listed:
-            yield Word(word["bare"], word.start("bare"))
-        elif word["quoted"] is not None:
+        if expression is _SHELL and word["quoted"] is not None:
             yield Word(word["quoted"], word.start("quoted"), word["flag"] or "")
         else:
             yield Word(word["bare"], word.start("bare"))

@@ -208,7 +208,8 @@ def _newest(paths: list[str], wanted: SessionFilter, read_as: _ReadAs) -> dict[s
             continue
         except (OSError, ContextPersistentError, ValueError):
             chosen[path] = meant
+    newest_first = sorted(found, key=lambda one: (-one[0], one[1:]))
     places = dict[str, set[int]]()
-    for _, path, place in sorted(found, key=lambda one: (-one[0], one[1:]))[: wanted.most]:
+    for _, path, place in newest_first[: wanted.most]:
         places.setdefault(path, set()).add(place)
     return chosen | {path: replace(meant, places=frozenset(own)) for path, own in places.items()}
