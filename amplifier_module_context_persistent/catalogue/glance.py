@@ -147,4 +147,5 @@ def _check_fields(known: Glance | LastRequest) -> None:
 
 def said_first(message: Message) -> str:
     """Return the first line that a person wrote in a message, or the person's slash command, or ""."""
-    return first_line(message) if is_human(message) or command_named(text_of(message)) else ""
+    is_persons = is_human(message) or bool(command_named(text_of(message)))
+    return first_line(message) if is_persons else ""

@@ -21,12 +21,16 @@ def count_or_none(value: Any) -> int | None:
 
     Another program may have written the record.
     """
-    return value if type(value) is int and 0 <= value < MOST_TOKENS else None
+    if type(value) is not int or not 0 <= value < MOST_TOKENS:
+        return None
+    return value
 
 
 def number_or_zero(value: Any) -> float:
     """Return a number from a record, or 0 if the value is not a number or too large."""
-    return float(value) if isinstance(value, int | float) and abs(value) < MOST_TOKENS else 0.0
+    if not isinstance(value, int | float) or not abs(value) < MOST_TOKENS:  # also for NaN
+        return 0.0
+    return float(value)
 
 
 def microseconds(time: str) -> int | None:
@@ -37,4 +41,5 @@ def microseconds(time: str) -> int | None:
 
 def storable_text(value: Any) -> str:
     """Return a value as a text that SQLite can store."""
-    return str(value if value is not None else "").encode("utf-8", "replace").decode()
+    text = "" if value is None else str(value)
+    return text.encode("utf-8", "replace").decode()

@@ -39,7 +39,10 @@ class FileSystem:
 
     def open_log(self, path: str, *, create: bool) -> int:
         """Open a log for reading and appending, never through a link; `create` makes a missing log with mode 0600."""
-        return os.open(path, os.O_RDWR | os.O_APPEND | _COMMON | (os.O_CREAT if create else 0), 0o600)
+        flags = os.O_RDWR | os.O_APPEND | _COMMON
+        if create:
+            flags |= os.O_CREAT
+        return os.open(path, flags, 0o600)
 
     def open_readonly(self, path: str) -> int:
         """Open a log for reading only, never through a link."""

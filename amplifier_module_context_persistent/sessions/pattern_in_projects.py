@@ -241,7 +241,9 @@ def _blocks(reader: LogReader, start: int, most_bytes: int) -> Iterator[tuple[Bl
 
 def _encoded_bytes(text: str) -> int:
     """Return the length of a text in UTF-8, in bytes."""
-    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
+    if text.isascii():
+        return len(text)
+    return len(text.encode("utf-8", "surrogatepass"))
 
 
 def _is_settled(status: os.stat_result) -> bool:

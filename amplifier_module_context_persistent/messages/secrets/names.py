@@ -362,13 +362,9 @@ def _is_short_scrambled(part: str) -> bool:
 
 def looks_random(value: str, *, least: int = 16) -> bool:
     """Return whether a value mixes letters and digits and is long enough to be made by a machine."""
-    return (
-        len(value) >= least
-        and not _is_wordy(value)
-        and not UUID.fullmatch(value)
-        and _HAS_DIGIT.search(value) is not None
-        and _HAS_LETTER.search(value) is not None
-    )
+    if len(value) < least or _is_wordy(value) or UUID.fullmatch(value):
+        return False
+    return _HAS_DIGIT.search(value) is not None and _HAS_LETTER.search(value) is not None
 
 
 def is_template(text: str) -> bool:

@@ -152,7 +152,11 @@ def _is_check_value(text: str) -> bool:
 
 
 def _is_pin(text: str) -> bool:
-    return text.isdigit() and 4 <= len(text) <= 8 and len(set(text)) > 1 and text not in "0123456789"
+    if not text.isdigit() or not 4 <= len(text) <= 8:
+        return False
+    is_repeated = len(set(text)) == 1
+    is_counting = text in "0123456789"
+    return not is_repeated and not is_counting
 
 
 def _is_card_number(text: str) -> bool:

@@ -93,7 +93,8 @@ def replay(
         output = _Output(transcript, full=full, as_json=as_json)
         output.introduce(played if wants_views else None)
         pace = Pace(speed, max_pause_s)
-        start = chosen[0].start if chosen and chosen[0].number > 1 else 0
+        begins_later = bool(chosen) and chosen[0].number > 1
+        start = chosen[0].start if begins_later else 0
         with nullcontext() if sys.stdout.isatty() else stages() as tell:
             requests = _requests(transcript, played, start, tell) if wants_views else ()
             for number, step in enumerate(timeline(transcript, chosen, requests)):

@@ -196,15 +196,14 @@ def _say_gone(removed: Sequence[str], changed: Sequence[str]) -> None:
         click.echo(escaped(f"{one_line(name)}: its session is gone; the page was changed, and stays"), err=True)
 
 
-def _make_pages(
-    pages: MadePages, sessions: Sequence[SessionFile], options: dict[str, Any], *, force: bool
-) -> tuple[int, dict[str, str]]:
-    """Make the pages of sessions that are not current; return their number, and why others failed, by session."""
-    from ..report import report as make_report
+def _due_pages(
+    pages: MadePages, sessions: Sequence[SessionFile], failed: dict[str, str], *, force: bool
+) -> list[tuple[str, SessionFile, list[SessionFile]]]:
+    """Return the pages that are not current: the name of the file, the session, and its sub-agents.
 
-    failed: dict[str, str] = {}
+    The reasons why others failed are added to `failed`, by session.
+    """
     due = list[tuple[str, SessionFile, list[SessionFile]]]()
-    """The pages to be made: the name of the file, the session, and its sub-agents."""
     candidates = sessions_that_may_belong(str(session.path) for session in sessions)
     for session in sessions:
         with _noting_failure(failed, session):
@@ -214,6 +213,17 @@ def _make_pages(
             if force or not pages.is_current(name, session, below):
                 pages.begin(name, session, below)
                 due.append((name, session, below))
+    return due
+
+
+def _make_pages(
+    pages: MadePages, sessions: Sequence[SessionFile], options: dict[str, Any], *, force: bool
+) -> tuple[int, dict[str, str]]:
+    """Make the pages of sessions that are not current; return their number, and why others failed, by session."""
+    from ..report import report as make_report
+
+    failed: dict[str, str] = {}
+    due = _due_pages(pages, sessions, failed, force=force)
     if not due:
         return 0, failed
     made = 0

@@ -142,12 +142,7 @@ class Player:
             for position, message in enumerate(self.session.messages):
                 self._check_stopped()
                 if message.get("role") == "assistant":
-                    start = time.perf_counter()
-                    view = await policy.view()
-                    elapsed = (time.perf_counter() - start) * 1000
-                    measures.requests += 1
-                    measures.total_ms += elapsed
-                    measures.max_ms = max(measures.max_ms, elapsed)
+                    view = await _timed_view(policy, measures)
                     if view is None:
                         measures.refused += 1
                         measures.evidence += len(self.session.evidence.get(position, []))
@@ -272,6 +267,17 @@ def common_prefix(before: Sequence[Any], after: Sequence[Any]) -> int:
         if left != right and (isinstance(left, bytes) or canonical(left) != canonical(right)):
             return position
     return min(len(before), len(after))
+
+
+async def _timed_view(policy: Policy, measures: Measures) -> list[Message] | None:
+    """Return the view of a policy, or None if the policy refuses; count the request, and measure its time."""
+    start = time.perf_counter()
+    view = await policy.view()
+    elapsed_ms = (time.perf_counter() - start) * 1000
+    measures.requests += 1
+    measures.total_ms += elapsed_ms
+    measures.max_ms = max(measures.max_ms, elapsed_ms)
+    return view
 
 
 @dataclass(slots=True)

@@ -440,4 +440,6 @@ def _difference(original: str, shown: str) -> list[Any] | None:
 
 def _units(text: str) -> int:
     """Return the length of a text in UTF-16 units, as the script of the page counts characters."""
-    return len(text) if text.isascii() else len(text.encode("utf-16-le")) // 2
+    if text.isascii():
+        return len(text)
+    return len(text.encode("utf-16-le")) // 2

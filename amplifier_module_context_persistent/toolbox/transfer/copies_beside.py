@@ -72,9 +72,9 @@ class CopiesBeside:
 def are_beside(one: str, other: str) -> bool:
     """Return whether two logs are files of sessions in one directory of projects."""
     first, second = Path(os.path.realpath(one)), Path(os.path.realpath(other))
-    if not first.name == second.name == LOG_NAME or min(len(first.parents), len(second.parents)) < 4:
-        return False
-    return first.parents[3] == second.parents[3]
+    are_logs = first.name == LOG_NAME and second.name == LOG_NAME
+    are_deep_enough = len(first.parents) > 3 and len(second.parents) > 3
+    return are_logs and are_deep_enough and first.parents[3] == second.parents[3]
 
 
 def is_under_own_id(log: str) -> bool:

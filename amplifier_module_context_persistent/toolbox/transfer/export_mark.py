@@ -42,7 +42,9 @@ def mark_of(record: Mapping[str, Any]) -> ExportMark | None:
     log_id, session_id, message_id = given.get("log", ""), given.get("session", ""), given.get("message", "")
     if not (isinstance(log_id, str) and isinstance(session_id, str) and isinstance(message_id, str)):
         return None
-    return ExportMark(log_id, session_id, message_id) if log_id or session_id else None
+    if not log_id and not session_id:
+        return None
+    return ExportMark(log_id, session_id, message_id)
 
 
 class ExportedPart:

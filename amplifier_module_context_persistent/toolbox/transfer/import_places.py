@@ -193,4 +193,5 @@ def _first_hash(draft: SessionDraft) -> str:
 def _derived(given: str, main: SessionDraft) -> str:
     if not given:
         return str(uuid5(NAMESPACE_URL, main.target.key))
-    return f"{given}_{main.start.name}" if main.start.kind == "subagent" and main.start.name else given
+    is_named_sub_agent = main.start.kind == "subagent" and main.start.name != ""
+    return f"{given}_{main.start.name}" if is_named_sub_agent else given

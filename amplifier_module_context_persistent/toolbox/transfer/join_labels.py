@@ -109,6 +109,10 @@ def _last(label: Label, lines: Iterable[bytes]) -> Label:
     return label
 
 
+def _tags_by_key(label: Label) -> dict[str, str]:
+    return {key_of(tag): tag for tag in label.tags}
+
+
 def _joined(base: Label, ours: Label, theirs: Label) -> Label:
     """Return the name and tags of two copies together; `base` is the label that both had before."""
     if ours.name == base.name:
@@ -117,7 +121,9 @@ def _joined(base: Label, ours: Label, theirs: Label) -> Label:
         named = ours
     else:
         named = max(ours, theirs, key=lambda label: (label.name_time, label.name))
-    before, one, two = ({key_of(tag): tag for tag in label.tags} for label in (base, ours, theirs))
+    before = _tags_by_key(base)
+    one = _tags_by_key(ours)
+    two = _tags_by_key(theirs)
     tags = [tag for key, tag in one.items() if key in two or key not in before]
     tags += [tag for key, tag in two.items() if key not in one and key not in before]
     return Label(named.name, tuple(tags[:MOST_TAGS]), named.name_time, max(ours.time, theirs.time))

@@ -18,7 +18,7 @@ from __future__ import annotations
 import contextlib
 import glob
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -114,7 +114,8 @@ def plan_session_purge(path: str, what: Purge, *, files: FileSystem | None = Non
         LogUnreadableError: there is no log, or it cannot be read.
         OSError: a file beside the log cannot be read.
     """
-    if reason := why_linked(path):
+    reason = why_linked(path)
+    if reason:
         raise PurgeError(reason)
     log = plan_purge(path, what, files=files)
     planned = SessionPurge(path, log.counts, known=log.known, log_id=log.log_id)
@@ -137,23 +138,33 @@ def plan_session_purge(path: str, what: Purge, *, files: FileSystem | None = Non
     copies = [copy for copy in host_copies(path, log.session_id) if copy not in removed_or_rewritten]
     copies += doubtful
     if what.redact is None:
-        changed = [os.fspath(file) for file in changed_since(path) if file.name == TRANSCRIPT_NAME]
-        planned.copies = [f"{copy}: the host has changed it" if copy in changed else copy for copy in copies]
-        forks = agent_forks_of(log.log_id)
-        planned.copies += [f"{one.path}: a fork to {one.agent}" for one in forks]
-        planned.is_left = bool(changed or planned.linked or forks) and not planned.is_nothing
-        return planned
-    names = [name for name in named_in(path) if name not in removed_or_rewritten]
-    for file in (*copies, *names):
-        matches = told_matches(file, what.redact)
+        _note_copies(planned, copies)
+    else:
+        names = [name for name in named_in(path) if name not in removed_or_rewritten]
+        planned.is_id_matching = _id_holds(path, log.session_id, what.redact)
+        _note_matches(planned, [*copies, *names], what.redact)
+    return planned
+
+
+def _note_copies(planned: SessionPurge, copies: Sequence[str]) -> None:
+    """Note the copies of a session's messages that a purge of whole messages does not change."""
+    changed = [os.fspath(file) for file in changed_since(planned.path) if file.name == TRANSCRIPT_NAME]
+    planned.copies = [f"{copy}: the host has changed it" if copy in changed else copy for copy in copies]
+    forks = agent_forks_of(planned.log_id)
+    planned.copies += [f"{one.path}: a fork to {one.agent}" for one in forks]
+    planned.is_left = bool(changed or planned.linked or forks) and not planned.is_nothing
+
+
+def _note_matches(planned: SessionPurge, files: Iterable[str], replace: Replace) -> None:
+    """Note the files that contain a text which a purge replaces in the log, and the forks of other agents."""
+    for file in files:
+        matches = told_matches(file, replace)
         if matches:
             planned.copies.append(f"{file}: {matches}")
-    _look_at_agent_forks(planned, agent_forks_of(log.log_id), what.redact)
-    planned.is_id_matching = _id_holds(path, log.session_id, what.redact)
+    _look_at_agent_forks(planned, agent_forks_of(planned.log_id), replace)
     counts = planned.counts
     matches_elsewhere = counts.tails_matching or counts.names_matching or planned.is_id_matching
     planned.is_left = bool(planned.copies or planned.linked or matches_elsewhere)
-    return planned
 
 
 def _look_at_agent_forks(planned: SessionPurge, found: Iterable[AgentFork], replace: Replace) -> None:

@@ -16,7 +16,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import IO, TYPE_CHECKING, Any, BinaryIO
 
 from ...errors import ContextPersistentError, DependencyError
 from ...installation import needs_extra
@@ -163,16 +163,24 @@ def _unpack(packed: str, plain: str, directory: PrivateDirectory) -> None:
             os.rename(packed, plain)
             return
         file.seek(0)
-        most_bytes = most_unpacked_bytes(os.path.getsize(packed))
         try:
             with opened_zstd(file) as content, directory.new_file(plain) as unpacked:
-                while piece := content.read(_BLOCK_BYTES):
-                    unpacked.write(piece)
-                    if unpacked.tell() > most_bytes:
-                        raise SealError(f"it becomes more than {most_bytes:,} bytes; nothing that large is read")
+                _copy(content, unpacked, most_unpacked_bytes(os.path.getsize(packed)))
         except (EOFError, zstd.ZstdError) as error:
             raise SealError(f"what was sealed cannot be decompressed: {error}") from error
     os.remove(packed)
+
+
+def _copy(content: IO[bytes], target: IO[bytes], most_bytes: int) -> None:
+    """Copy a stream into a file.
+
+    Raises:
+        SealError: the stream has more than `most_bytes` bytes.
+    """
+    while piece := content.read(_BLOCK_BYTES):
+        target.write(piece)
+        if target.tell() > most_bytes:
+            raise SealError(f"it becomes more than {most_bytes:,} bytes; nothing that large is read")
 
 
 class _Pieces(io.RawIOBase):

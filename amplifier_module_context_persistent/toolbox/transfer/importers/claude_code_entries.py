@@ -228,9 +228,11 @@ def _shared(last: ClaudeEntry | None, entry: ClaudeEntry) -> ClaudeEntry:
 
     Sessions have very many such entries, so this saves memory.
     """
-    if last is None or last.above is not entry.above or last.root is not entry.root or entry.root is None:
+    if last is None or entry.root is None:
         return entry
-    return last if (last.agent, last.session) == (entry.agent, entry.session) else entry
+    has_same_links = last.above is entry.above and last.root is entry.root
+    is_of_same_agent = last.agent == entry.agent and last.session == entry.session
+    return last if has_same_links and is_of_same_agent else entry
 
 
 def _parent_of(entry: dict[str, Any]) -> str:

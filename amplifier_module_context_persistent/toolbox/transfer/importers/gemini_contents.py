@@ -47,7 +47,9 @@ def _is_content(content: Any) -> bool:
 
 def _is_part(part: Any) -> bool:
     """Return whether a value can be a part of Gemini's: a text, or an object without `type` and `part_kind`."""
-    return isinstance(part, str) or (isinstance(part, dict) and "type" not in part and "part_kind" not in part)
+    if isinstance(part, dict):
+        return "type" not in part and "part_kind" not in part
+    return isinstance(part, str)
 
 
 def read(source: Source, account: Account) -> Iterator[Event]:
