@@ -16,7 +16,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
-from typing import IO, TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from ...errors import ContextPersistentError, DependencyError
 from ...installation import needs_extra
@@ -165,19 +165,19 @@ def _unpack(packed: str, plain: str, directory: PrivateDirectory) -> None:
         file.seek(0)
         try:
             with opened_zstd(file) as content, directory.new_file(plain) as unpacked:
-                _copy(content, unpacked, most_unpacked_bytes(os.path.getsize(packed)))
+                _copy(content.read, unpacked, most_unpacked_bytes(os.path.getsize(packed)))
         except (EOFError, zstd.ZstdError) as error:
             raise SealError(f"what was sealed cannot be decompressed: {error}") from error
     os.remove(packed)
 
 
-def _copy(content: IO[bytes], target: IO[bytes], most_bytes: int) -> None:
-    """Copy a stream into a file.
+def _copy(read: Callable[[int], bytes], target: BinaryIO, most_bytes: int) -> None:
+    """Copy what `read` returns into a file, up to its end.
 
     Raises:
-        SealError: the stream has more than `most_bytes` bytes.
+        SealError: that is more than `most_bytes` bytes.
     """
-    while piece := content.read(_BLOCK_BYTES):
+    while piece := read(_BLOCK_BYTES):
         target.write(piece)
         if target.tell() > most_bytes:
             raise SealError(f"it becomes more than {most_bytes:,} bytes; nothing that large is read")
