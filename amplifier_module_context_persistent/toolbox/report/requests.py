@@ -385,10 +385,10 @@ class ViewTextReader:
     ) -> ViewTexts:
         """Return the differences between a view and its history."""
         seen = ViewTexts()
-        changed: dict[int, Message] = {}
+        changed: dict[int, Message] = {}  # shortened messages that the last view did not show so, by position
         waiting: list[tuple[str, int]] = []  # inserted messages before the next message of the history
-        known = self._known
-        self._known = {}
+        known = self._known  # of the last view
+        self._known = {}  # of this view
         for message in view:
             message_id = metadata_of(message).get("message_id")
             position = place_of(message_id) if isinstance(message_id, str) else None
@@ -399,7 +399,8 @@ class ViewTextReader:
             waiting = []
             if marks.shown.get(position) != ELIDED:
                 continue
-            if position in known and known[position][0] == message:
+            is_as_before = position in known and known[position][0] == message
+            if is_as_before:
                 self._known[position] = known[position]
             else:
                 changed[position] = message

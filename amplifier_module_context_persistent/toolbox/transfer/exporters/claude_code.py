@@ -61,8 +61,11 @@ def _records(message: Message, own: str, *, is_copy: bool) -> Iterator[Record]:
         if texts:
             body["content"][0]["content"] = [{"type": "text", "text": text} for text in texts]
         if body["role"] == "user":
+            record: Record = {"type": "user", "message": body, "uuid": own}
             is_programs = message["role"] == "user" and not is_human(message)
-            yield {"type": "user", "message": body, "uuid": own, **({"isMeta": True} if is_programs else {})}
+            if is_programs:
+                record["isMeta"] = True
+            yield record
             continue
         content = body["content"]
         blocks = content if isinstance(content, list) else [{"type": "text", "text": content}]
