@@ -97,8 +97,8 @@ class GroupFacts:
         """The estimated tokens of the quotes that a marker shows of the group if the group is left out."""
         self.written_tokens = _written_tokens(head)
         """The estimated tokens of the text that a person or the model wrote; 0 for other messages."""
-        self.word_share = _share_of_words(self.members)
-        """The share (0 to 1) of the worth of plain words that the group's results have; less than 1 if short."""
+        self.word_share = _worth_of_words(self.members)
+        """The worth (0 to 1) of the plain words in the group's results; less than 1 if these are short."""
         self.long_results: list[Entry] | None = None
         """The results that are long enough to be cut (`Forms`); None until a plan asks for the results."""
         self.forms: tuple[int, list[tuple[Entry, list[Form]]]] | None = None
@@ -146,10 +146,14 @@ def _written_tokens(head: Entry) -> int:
     return sum(head.gist.terms.text_chars) // CHARS_A_TOKEN + head.reasoning.narration_tokens
 
 
-def _share_of_words(members: tuple[Entry, ...]) -> float:
-    """Return the share (0 to 1) of the worth of plain words that a group's results have; less than 1 if short."""
+def _worth_of_words(members: tuple[Entry, ...]) -> float:
+    """Return the worth (0 to 1) of the plain words in a group's results: 1 if these are long, less if they are short.
+
+    For a group without results, it is the worth of the words in its only message.
+    """
+    results = members[1:]
     chars = 0
-    for entry in members[1:] or members:
+    for entry in results or members:
         chars += sum(entry.gist.terms.text_chars)
         if chars >= FULL_WORTH_CHARS:
             return 1.0

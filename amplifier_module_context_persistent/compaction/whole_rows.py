@@ -38,13 +38,15 @@ def with_whole_rows(message: Message, cut: Cut) -> Cut:
     if cut.instead or not cut.excerpt or cut.brief:
         return cut
     texts = texts_of(message)
-    if len(texts) == 1 and not cut.lines:
+    is_one_text = len(texts) == 1
+    if is_one_text and not cut.lines:
         spans = shown_spans(texts[0], cut.head_chars, cut.tail_chars)
-        return _with_edges(texts[0], cut, spans) if len(spans) == 2 else cut
+        has_head_and_tail = len(spans) == 2
+        return _with_edges(texts[0], cut, spans) if has_head_and_tail else cut
     lines = list[tuple[int, int, int]]()
     for number, text in enumerate(texts):
-        of_text = cut.lines if len(texts) == 1 else [line for line in cut.lines if line[0] == number]
-        lines += [(number, start, end) for start, end in _grown(text, [(start, end) for _, start, end in of_text])]
+        spans = [(start, end) for of_text, start, end in cut.lines if is_one_text or of_text == number]
+        lines += [(number, start, end) for start, end in _grown(text, spans)]
     return replace(cut, lines=tuple(lines))
 
 
@@ -55,9 +57,15 @@ def _with_edges(text: str, cut: Cut, spans: Sequence[Span]) -> Cut:
     """
     (_, head), (tail, _) = spans
     lines = _Lines(text)
-    first, last = lines.row(*lines.line_at(max(0, head - 1))), lines.row(*lines.line_at(min(tail, len(text) - 1)))
-    end, start = max(head, first[1]), min(tail, last[0])
-    return replace(cut, head_chars=end, tail_chars=len(text) - start) if end < start else cut
+    last_of_head = lines.line_at(max(0, head - 1))
+    first_of_tail = lines.line_at(min(tail, len(text) - 1))
+    _, end_of_row = lines.row(*last_of_head)
+    start_of_row, _ = lines.row(*first_of_tail)
+    end = max(head, end_of_row)
+    start = min(tail, start_of_row)
+    if end >= start:
+        return cut
+    return replace(cut, head_chars=end, tail_chars=len(text) - start)
 
 
 def _grown(text: str, spans: Iterable[Span]) -> list[Span]:
@@ -160,7 +168,9 @@ class _Lines:
         """
         body = self._body(line)
         best = line
-        opens, closes = body.strip().endswith(_OPENS), body.strip().startswith(_CLOSES)
+        bare = body.strip()
+        opens = bare.endswith(_OPENS)
+        closes = bare.startswith(_CLOSES)
         within = _indent(body)
         if opens or closes:  # the line opens or closes an object, so the search has to find the line itself
             within += 1
@@ -173,7 +183,8 @@ class _Lines:
             if self._body(first).rstrip().endswith("{"):
                 best = around
             within = _indent(self._body(first))
-            first, last = self._less_indented(first, -1, within), self._less_indented(last, 1, within)
+            first = self._less_indented(first, -1, within)
+            last = self._less_indented(last, 1, within)
         return best
 
     def _less_indented(self, line: Span | None, step: int, within: int) -> Span | None:
@@ -196,13 +207,21 @@ class _Lines:
         The block ends at a line of another form and at the next entry of a list. If it has more than `MOST_ROW_CHARS`
         characters, return the line alone.
         """
-        first, last = line, line
-        while not self._begins_entry(first) and (before := self._neighbour(first, -1)) and self._is_of_block(before):
+        first = line
+        while not self._begins_entry(first):
+            before = self._neighbour(first, -1)
+            if before is None or not self._is_of_block(before):
+                break
             first = before
-        while (after := self._neighbour(last, 1)) and self._is_of_block(after) and not self._begins_entry(after):
+        last = line
+        while True:
+            after = self._neighbour(last, 1)
+            if after is None or not self._is_of_block(after) or self._begins_entry(after):
+                break
             last = after
-        block = first[0], last[1]
-        return block if block[1] - block[0] <= MOST_ROW_CHARS else line
+        start, _ = first
+        _, end = last
+        return (start, end) if end - start <= MOST_ROW_CHARS else line
 
     def _is_of_block(self, line: Span) -> bool:
         return _PAIR.match(self._body(line).strip()) is not None
