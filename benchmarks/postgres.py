@@ -79,7 +79,7 @@ async def append(server: TestServer, storage: str, calls: int, rounds: int) -> C
                 await manager.add_message(MESSAGE)
 
             pair = (("append, fsync", ours), ("insert + commit in a thread", bare))
-            compared = await compare_async("append", *pair, limit=1.6, calls=calls, rounds=rounds)
+            compared = await compare_async("append", *pair, limit=1.9, calls=calls, rounds=rounds)
     worker.shutdown()
     return compared
 

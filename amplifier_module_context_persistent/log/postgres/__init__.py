@@ -11,7 +11,7 @@ Where things are done:
 - tables are made, and brought up to date: `schema` (`migrate_tables`), by the steps of `migration_steps`; roles get
   rights: `role_rights`; each sees its own rows: `row_security`; keys of older tables: `layout`;
 - a wait ends: `connection`; connections are shared: `server_connections`; questions about many logs, to a replica
-  too: `ask_database`; a long transaction stays
+  too: `ask_database`; who holds a lock: `lock_holders`; a long transaction stays
   alive: `pulse`;
 - logs are listed, searched and deleted: `list_logs`; which are old: `old_logs`; which are open: `open_marks`;
 - a log appears whole, or takes another's place: `new_log`; it is compressed: `archive_stored_log`;

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import ContextPersistentError
 from .layout import Layout
+from .lock_holders import named_processes
 from .partitions import divided, divisible_tables, grant_statements, is_partitioned, names_of_parts, part_statements
 from .sqlstates import LOCK_NOT_AVAILABLE
 
@@ -408,4 +409,4 @@ def _holders(connection: Connection, schema: str) -> str:
              order by xact_start limit 3""",
         [schema],
     ).fetchall()
-    return ", ".join(f"process {pid} ({name}, {state})" for pid, name, state in found) or "another transaction"
+    return named_processes(found) or "another transaction"

@@ -31,6 +31,7 @@ from ..forked_process import call_in_children, is_child_of
 from . import rows
 from .connection import connection_class, waiting_longer
 from .layout import LAYOUTS
+from .lock_holders import blockers_of
 from .migration_steps import TOUCHED, is_done_query, names_done
 from .open_marks import OpenMarks
 from .schema import SCHEMA_VERSION
@@ -308,14 +309,9 @@ class Server:
         with contextlib.suppress(Exception):  # it explains an error, and must not take its place
             aside = self._connect_once(psycopg, time.monotonic() + _ASIDE_S)
             try:
-                found = aside.execute(
-                    b"select pid, application_name, state from pg_catalog.pg_stat_activity"
-                    b" where pid = any(pg_catalog.pg_blocking_pids(%s))",
-                    [pid],
-                ).fetchall()
+                holders = blockers_of(aside, pid)
             finally:
                 aside.pgconn.finish()
-            holders = ", ".join(f"process {pid} ({', '.join(filter(None, known))})" for pid, *known in found)
         if psycopg.capabilities.has_cancel_safe():
             with contextlib.suppress(Exception):  # an unreachable server will notice the lost connection itself
                 connection.cancel_safe(timeout=_ASIDE_S)

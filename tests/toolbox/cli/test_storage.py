@@ -44,11 +44,11 @@ def test_tables_are_made_once(server: TestServer) -> None:
 
 def test_a_role_can_append_and_not_delete(server: TestServer) -> None:
     """It may not change what is stored, either."""
-    server.execute("create role agent login")
+    server.execute("create role adder login")
     url = f"{server.server.get_uri()}&schema=granted"
-    init(url, "--grant", "agent")
-    as_agent = url.replace("postgres:@", "agent:@", 1)
-    with closing(PostgresLog(f"{as_agent}#s")) as log:
+    init(url, "--grant", "adder")
+    as_adder = url.replace("postgres:@", "adder:@", 1)
+    with closing(PostgresLog(f"{as_adder}#s")) as log:
         append(log, 1, 2)
         assert numbers(log) == [1, 2]
     for statement in (
@@ -59,7 +59,7 @@ def test_a_role_can_append_and_not_delete(server: TestServer) -> None:
         "update granted.log set generation = 9",
     ):
         with pytest.raises(Exception, match="permission denied"):
-            server.execute(f"set role agent; {statement}")
+            server.execute(f"set role adder; {statement}")
 
 
 def test_a_role_can_purge_and_not_change(server: TestServer) -> None:
