@@ -48,14 +48,16 @@ class Request:
         if usage is None:
             requests = 1
             lacks_input = False
+            source_cost = None
             input_tokens: Row = (None, None, None, 0)
         else:
             requests = usage.requests
             lacks_input = not usage.has_input
+            source_cost = usage.source_cost
             input_tokens = (usage.uncached, usage.cached, usage.written, usage.written_1h)
         answer: Row = (self.turn, self.provider, self.model, self.time_us)
         output: Row = (self.output_tokens, self.is_output_estimated)
-        return (*answer, *input_tokens, *output, *self.report, requests, lacks_input, self.bill_id)
+        return (*answer, *input_tokens, *output, *self.report, requests, lacks_input, self.bill_id, source_cost)
 
 
 _OF_VERSION = ("usage", "provider", "model", "time_us", "output_tokens", "is_output_estimated", "bill_id")

@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 from .block_filter import PARTS
 
-FIGURES_VERSION = 5
+FIGURES_VERSION = 6
 """The version of the computation of figures. Figures of another version are computed again."""
 FIGURE_TABLES = MappingProxyType(
     {
@@ -25,7 +25,7 @@ FIGURE_TABLES = MappingProxyType(
         " uncached_tokens INTEGER, cached_tokens INTEGER, written_tokens INTEGER, written_1h_tokens INTEGER NOT NULL,"
         " output_tokens INTEGER, is_output_estimated INTEGER NOT NULL,"
         " actual_tokens INTEGER, reported_cached_tokens INTEGER, error REAL, ratio REAL, overhead_tokens REAL,"
-        " requests INTEGER NOT NULL, is_input_unknown INTEGER NOT NULL, bill_id TEXT NOT NULL",
+        " requests INTEGER NOT NULL, is_input_unknown INTEGER NOT NULL, bill_id TEXT NOT NULL, source_cost REAL",
         "views": "tokens INTEGER NOT NULL, shared_tokens INTEGER NOT NULL, unbound INTEGER NOT NULL",
         "plans": "number INTEGER NOT NULL, summary TEXT NOT NULL",
     }

@@ -48,6 +48,10 @@ class Bill:
     them."""
     estimated_cost: float = 0.0
     """The part of `cost` for the outputs that were counted from the answers."""
+    source_cost: float = 0.0
+    """The cost in US dollars as the sources of imports counted it; never a part of `cost`."""
+    source_cost_requests: int = 0
+    """The number of requests in `source_cost`."""
 
     @property
     def has_cost(self) -> bool:
@@ -76,7 +80,11 @@ class Bill:
 
     def to_json(self) -> dict[str, Any]:
         """Return the bill as plain JSON types."""
-        rounded = {"cost": round(self.cost, 6), "estimated_cost": round(self.estimated_cost, 6)}
+        rounded = {
+            "cost": round(self.cost, 6),
+            "estimated_cost": round(self.estimated_cost, 6),
+            "source_cost": round(self.source_cost, 6),
+        }
         return {**asdict(self), **rounded, "input_tokens": self.input_tokens, "is_estimated": self.is_estimated}
 
 
@@ -113,6 +121,8 @@ class RequestSums(NamedTuple):
     written_tokens: int
     written_1h_tokens: int
     output_tokens: int
+    source_cost: float
+    source_cost_requests: int
 
 
 def sums_by_model(prices: PriceList) -> tuple[str, str]:
@@ -124,8 +134,9 @@ def sums_by_model(prices: PriceList) -> tuple[str, str]:
     price_steps = " + ".join(["0", *(f"({input_tokens} > {tokens})" for tokens in prices.steps)])
     sums = ", ".join(f"sum(ifnull({column}, 0))" for column in TOKENS)
     estimated = "sum(is_output_estimated), sum(is_output_estimated * ifnull(output_tokens, 0))"
+    of_source = "total(source_cost), ifnull(sum(iif(source_cost IS NULL, 0, requests)), 0)"
     return (
-        f"model, is_input_unknown, sum(requests), max({input_tokens}), {estimated}, {sums}",
+        f"model, is_input_unknown, sum(requests), max({input_tokens}), {estimated}, {sums}, {of_source}",
         f"model, is_input_unknown, {price_steps}",
     )
 
@@ -136,6 +147,8 @@ def bill_of(prices: PriceList, sums: RequestSums) -> Bill:
         requests=sums.requests,
         output_tokens=sums.output_tokens,
         estimated_outputs=sums.estimated_outputs,
+        source_cost=sums.source_cost,
+        source_cost_requests=sums.source_cost_requests,
     )
     if sums.is_input_unknown:
         bill.unreported_requests = sums.requests

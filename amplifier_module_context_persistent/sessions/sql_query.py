@@ -89,7 +89,7 @@ SELECT name AS session, project, turn, {_time("time_us")} AS time, provider, mod
        iif(is_input_unknown, NULL, written_tokens) AS written_tokens, output_tokens,
        iif(is_input_unknown, NULL, cost_of(model, requests, uncached_tokens, cached_tokens, written_tokens,
                                            written_1h_tokens, output_tokens)) AS cost, requests,
-       is_output_estimated
+       is_output_estimated, source_cost
 FROM main.requests JOIN main.logs USING (session) WHERE uncached_tokens IS NOT NULL""",
         "files_v1": f"""
 SELECT name AS session, project, file_path AS path, action, turn, message, time

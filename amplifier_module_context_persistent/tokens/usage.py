@@ -22,6 +22,7 @@ _CACHED_WITHIN = ("cache_read_tokens", "cached_tokens", "cached")
 _WRITTEN = ("cache_creation_input_tokens", "cache_write_tokens", "cacheWrite")
 _DETAILS = ("prompt_tokens_details", "input_tokens_details")
 _MOST_TOKENS = 1 << 40
+_MOST_DOLLARS = 1e9
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +46,8 @@ class ReportedUsage:
     """Whether the source reports the input; if not, the counts of the input are 0 without a meaning."""
     requests: int = 1
     """The number of requests in this sum. Some agents report only the sum of a whole session."""
+    source_cost: float | None = None
+    """The cost in US dollars as the source of an import counted it; None if the source gives none."""
 
     @property
     def input_tokens(self) -> int:
@@ -82,7 +85,14 @@ def read_usage(usage: Any, *, provider: str = "", model: str = "") -> ReportedUs
         _compaction_in(usage, provider, model),
         has_input=reported_input is not None or cached > 0,
         requests=token_count(usage.get("requests")) or 1,
+        source_cost=_cost(usage.get("cost_usd")),
     )
+
+
+def _cost(value: Any) -> float | None:
+    """Return a cost in US dollars, or None if the value is none. Agents write 0 for a price that they do not know."""
+    is_number = type(value) in (int, float)
+    return float(value) if is_number and 0 < value < _MOST_DOLLARS else None
 
 
 def reports_cached(usage: Mapping[str, Any]) -> bool:

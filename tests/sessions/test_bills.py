@@ -20,7 +20,10 @@ from amplifier_module_context_persistent.sessions.prices import (
 )
 from amplifier_module_context_persistent.sessions.transcript import Transcript
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter, count_message
+from amplifier_module_context_persistent.toolbox.cli.tables import cost_notes
 from amplifier_module_context_persistent.toolbox.transfer.fork_session import fork_session
+from amplifier_module_context_persistent.toolbox.transfer.import_session import import_session
+from tests.support.imports import write_jsonl
 
 MODEL = "claude-sonnet-4-5-20250929"
 USAGE = {"input_tokens": 100_000, "cache_read_tokens": 60_000, "cache_write_tokens": 20_000, "output_tokens": 1_000}
@@ -250,3 +253,21 @@ async def test_requests_that_one_message_answers_are_added_up(tmp_path: Path, ou
     assert (billed.input_tokens, billed.is_estimated) == (240_000, output is None)
     assert billed.output_tokens == 1_000 + (output or 0)
     assert billed.cost == pytest.approx(2 * COST - (0 if output else 1_000 * 15 / 1e6))
+
+
+def test_a_cost_that_the_source_counted_is_no_part_of_ours(tmp_path: Path) -> None:
+    """Whether the model has a price here or not; agents write 0 for a price that they do not know."""
+    header = {"type": "session", "version": 3, "id": "s", "cwd": "/w"}
+    entries: list[dict[str, Any]] = [header]
+    for number, (model, dollars) in enumerate([(MODEL, 0.25), ("unknown", 0.5), (MODEL, 0)]):
+        usage = {"input": 1_000, "output": 10, "cost": {"total": dollars}}
+        said = {"role": "assistant", "model": model, "provider": "p", "content": f"answer {number}", "usage": usage}
+        entries.append({"type": "message", "id": f"e{number}", "timestamp": "2026-01-01T00:00:00Z", "message": said})
+    source = write_jsonl(tmp_path / "pi.jsonl", entries)
+    import_session(source, path=tmp_path / "log.jsonl")
+    found = cost(tmp_path / "log.jsonl")
+    assert found.total.cost == pytest.approx(2 * (1_000 * 3 + 10 * 15) / 1e6)
+    assert (found.total.source_cost, found.total.source_cost_requests) == (0.75, 2)
+    assert found.models[MODEL].source_cost == 0.25
+    assert found.to_json()["source_cost"] == 0.75
+    assert cost_notes(found, PriceList())[-1] == "as the agent counted: $0.75 for 2 requests; no part of the cost above"

@@ -283,6 +283,9 @@ def cost_notes(cost: Cost, prices: PriceList, hidden: float = 0.0) -> list[str]:
         notes.append(estimate_note(cost.total))
     if hidden > _LEAST_COST:
         notes.append(f"{money(hidden)} went to requests whose answers are no longer live")
+    if cost.total.source_cost_requests:
+        requests = counted(cost.total.source_cost_requests, "request")
+        notes.append(f"as the agent counted: {money(cost.total.source_cost)} for {requests}; no part of the cost above")
     return notes
 
 
