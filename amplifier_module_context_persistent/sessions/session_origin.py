@@ -84,6 +84,8 @@ class Relatives:
     subagent_tasks: tuple[str, ...] = ()
     """The type and the task of each sub-agent, in the order of `subagents`; empty if the source of an import lacks
     these."""
+    continued: str = ""
+    """The id in the source of the session that this one was forked from or continues."""
 
     def lines(self) -> list[str]:
         """Return a line for each kind of linked session."""
@@ -91,6 +93,8 @@ class Relatives:
         if self.parent:
             call = f" (call {self.call_id})" if self.call_id else ""
             lines.append(f"Parent: {self.parent}{call}")
+        if self.continued:
+            lines.append(f"Forked from: {self.continued}")
         if self.subagents:
             tasks = dict(zip(self.subagents, self.subagent_tasks, strict=False))
             names = [f"{name} ({tasks[name]})" if tasks.get(name) else name for name in self.subagents]
@@ -110,6 +114,7 @@ def relatives_of(header: Mapping[str, Any]) -> Relatives:
         _texts(facts.get("subagents")),
         _texts(facts.get("branches")),
         _texts(facts.get("subagent_tasks")),
+        _text(facts.get("forked_from_session")),
     )
 
 

@@ -120,3 +120,4 @@ def test_a_header_names_parent_sub_agents_and_branches() -> None:
     assert found == Relatives("q", "call1", ("p_a",), ())
     assert found.lines() == ["Parent: q (call call1)", "Sub-agents: p_a"]
     assert relatives_of({"parent_id": 1, "source": []}).lines() == []
+    assert relatives_of({"source": {"forked_from_session": "019f"}}).lines() == ["Forked from: 019f"]
