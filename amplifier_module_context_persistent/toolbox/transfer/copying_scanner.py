@@ -7,25 +7,33 @@ from collections.abc import Iterator
 
 from ...log.record_line import Message
 from ...log.scanner import Scanner, whole_lines
-from .copy_log import CopiedMessage, MessageCopier
-from .spool import LARGE_BYTES, SpooledValues
+from .copy_log import MessageCopier
+from .importers.events import SpooledMessage
+from .spool import Spool, SpooledValues
 
 
 class CopyingScanner(Scanner):
-    """A scanner that parses each line, and puts a copy of each message aside.
+    """A scanner that parses each line, and stores the body of each message in a spool.
 
     Args:
         max_record_bytes: longer lines are reported and skipped.
         copier: encodes the messages.
-        aside: stores the copies.
+        spool: stores the bodies.
+        aside: stores the other facts of the messages.
         most: the number of messages to copy, from the first one on; None for all.
     """
 
     def __init__(
-        self, max_record_bytes: int, copier: MessageCopier, aside: SpooledValues, most: int | None = None
+        self,
+        max_record_bytes: int,
+        copier: MessageCopier,
+        spool: Spool,
+        aside: SpooledValues,
+        most: int | None = None,
     ) -> None:
         super().__init__(max_record_bytes, finds_plain_users=False)
         self._copier = copier
+        self._spool = spool
         self._aside = aside
         self._most = most
         self._places = array("Q")
@@ -45,12 +53,13 @@ class CopyingScanner(Scanner):
         if self._most is not None and ordinal >= self._most:
             return
         copied = self._copier.copied(ordinal, message, message_id, line, self.index.columns.id_hashes[ordinal])
-        if copied is not None:
-            self._places.append(self._aside.put(tuple(copied)))
-        if len(line) > LARGE_BYTES:
-            self._aside.write_out()
+        if copied is None:
+            return
+        _, role, own_id, body, has_timestamp, renamed_from, named = copied
+        place = self._spool.put(body)
+        self._places.append(self._aside.put((role, own_id, place, len(body), has_timestamp, renamed_from, named)))
 
-    def copies(self) -> Iterator[CopiedMessage]:
+    def copies(self) -> Iterator[SpooledMessage]:
         """Yield the copied messages, in order."""
         for place in self._places:
-            yield CopiedMessage(*self._aside.get(place))
+            yield SpooledMessage(*self._aside.get(place))

@@ -19,13 +19,12 @@ from ...forms.canonical import UNKNOWN_TOOL
 from ...log.record_limits import MAX_DEPTH, is_too_deep
 from ...log.record_line import encode_whole, stored_message
 from ...log.reset_record import Reset, frame
-from ...messages.message import metadata_of
 from ...messages.metadata import COMPACTION_SOURCE, is_human
 from ...view.entry import INSTRUCTING
-from .copy_log import CopiedMessage, check_size
+from .copy_log import check_size
 from .imported_plans import ImportedPlans
 from .importers.account import Account
-from .importers.events import ClearMark, CompactionEvent, Event, KeptEntry, MessageRead, SessionStart
+from .importers.events import ClearMark, CompactionEvent, Event, KeptEntry, MessageRead, SessionStart, SpooledMessage
 from .importers.fields import iso_time, result
 from .spool import RecordBodies, Spool
 from .too_large_value import with_texts_for_left_out
@@ -167,7 +166,7 @@ class Drafts:
             self.sessions.append(SessionDraft(event, RecordBodies(self._spool), self._account.file))
             return
         draft = self.sessions[-1]
-        if isinstance(event, CopiedMessage):
+        if isinstance(event, SpooledMessage):
             self._copied(draft, event)
         elif isinstance(event, CompactionEvent):
             self._compacted(draft, event)
@@ -184,56 +183,53 @@ class Drafts:
 
     def _message(self, draft: SessionDraft, event: MessageRead) -> None:
         """Add a message. If an earlier message of the session has the same id, the message gets a new id."""
-        message = self._with_tool(event.message)
+        message, line = event
+        role = message["role"]
+        if role == "assistant":
+            for call in message.get("tool_calls", ()):
+                self._tools[call["id"]] = call["tool"]
+        elif role == "tool" and "name" not in message:
+            message = self._with_tool(message)
         if self._account.has_left_out:
             message = with_texts_for_left_out(message)
-        role = str(message["role"])
-        metadata = metadata_of(message)
-        given = str(metadata["message_id"])
+        metadata = message["metadata"]
+        given = metadata["message_id"]
         message_id, number = given, 1
         while message_id in draft.known:
             number += 1
             message_id = f"{given}.{number}"
-        record = self._encoded(event.line, stored_message(message, message_id, None))
+        record = self._encoded(line, stored_message(message, message_id, None))
         if record is None:
             return
         if not draft.ids:
-            draft.first_line = event.line
+            draft.first_line = line
         if message_id != given:
             draft.renamed[message_id] = given
         if "timestamp" not in metadata:
             draft.without_timestamp += 1
-        usage = metadata.get("usage")
-        if role == "assistant" and isinstance(usage, dict) and usage.get("input_tokens"):
+        if role == "assistant" and metadata.get("usage", {}).get("input_tokens"):
             draft.reports += 1
         self._add(draft, draft.bodies.append_whole(record), message_id, role)
-        if event.line <= draft.start.exported_lines:
+        if line <= draft.start.exported_lines:
             draft.exported = len(draft.ids)
         if role == "user" and is_human(message):
             draft.plans.note_person()
 
     def _with_tool(self, message: dict[str, Any]) -> dict[str, Any]:
-        """Remember the calls of a message, and return the message.
-
-        A result without a tool name gets the name from its call.
-        """
-        for call in message.get("tool_calls", ()):
-            self._tools[call["id"]] = call["tool"]
-        if message["role"] != "tool" or "name" in message:
-            return message
+        """Return a result without a tool's name, with the name from its call if the call was read."""
         tool = self._tools.get(message.get("tool_call_id", ""), UNKNOWN_TOOL)
         if tool == UNKNOWN_TOOL:
             return message
         return result(message["tool_call_id"], message["content"], message["metadata"], tool)
 
-    def _copied(self, draft: SessionDraft, event: CopiedMessage) -> None:
+    def _copied(self, draft: SessionDraft, event: SpooledMessage) -> None:
         if event.renamed_from is not None:
             draft.renamed[event.message_id] = event.renamed_from
         draft.derived_ids += event.renamed_from is None and not event.named
         draft.without_timestamp += not event.has_timestamp
         if event.renamed_from is None and event.named:
             draft.with_ids.append(len(draft.ids))
-        self._add(draft, draft.bodies.append(event.body), event.message_id, event.role)
+        self._add(draft, draft.bodies.append_stored(event.place, event.size), event.message_id, event.role)
 
     def _add(self, draft: SessionDraft, record: int, message_id: str, role: str) -> None:
         """Note a message whose body has the given number among the draft's bodies."""

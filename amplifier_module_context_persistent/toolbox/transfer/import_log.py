@@ -251,7 +251,7 @@ def read_messages(
 
     source.release_lines()
     copier = MessageCopier(renamed, {}, _why_no_message)
-    new_scanner = partial(CopyingScanner, copier=copier, aside=source.aside, most=most)
+    new_scanner = partial(CopyingScanner, copier=copier, spool=source.spool, aside=source.aside, most=most)
     with closing(LogReader(source.plain_path, new_scanner=new_scanner)) as reader:
         reader.follow()
         yield start or SessionStart()

@@ -4,7 +4,7 @@ A place is the offset in this file at which a value begins.
 
 An import knows which messages are live, and the contents of a log's header, only at the end of a file. Rules:
 
-- Up to `_BLOCK_BYTES` bytes stay in memory, so a small import makes no file.
+- Up to `_HELD_BYTES` bytes stay in memory, so most imports make no file. Longer ones write block after block.
 - The file has no name, so it is gone when the import ends, however it ends.
 - Reading is fastest in the order of writing, because a whole block is read at once.
 - Long bytes are not copied: they are written to the file at once, and no block keeps them after they were read.
@@ -20,10 +20,13 @@ from typing import IO, Any
 
 from ...log.filesystem import FileSystem
 
+_HELD_BYTES = 16 << 20
 _BLOCK_BYTES = 8 << 20
 _READ_BYTES = 256 << 10
 _SIZE_BYTES = 8
 _BATCH_VALUES = 8
+SMALL_SOURCE_BYTES = 16 << 20
+"""The size up to which a source is small."""
 LARGE_BYTES = 256 << 10
 """The size of a source's line from which on its value is written out at once."""
 
@@ -72,9 +75,10 @@ class Spool:
             self._waiting = bytearray()
             self._write(content)
             return place
-        self._waiting += content
-        if len(self._waiting) >= _BLOCK_BYTES:
-            self._write(self._waiting)
+        waiting = self._waiting
+        waiting += content
+        if len(waiting) >= (_BLOCK_BYTES if self._written else _HELD_BYTES):
+            self._write(waiting)
             self._waiting = bytearray()
         return place
 
@@ -101,7 +105,8 @@ class Spool:
         """Return `size` of the stored bytes, from a place on."""
         if place >= self._written:
             begin = place - self._written
-            return bytes(self._waiting[begin : begin + size])
+            with memoryview(self._waiting) as waiting:
+                return bytes(waiting[begin : begin + size])
         begin = place - self._block_at
         if begin < 0 or begin + size > len(self._block):
             assert self._file is not None  # noqa: S101 - bytes were written, so there is a file
@@ -123,17 +128,21 @@ class Spool:
 
 
 class SpooledValues:
-    """Objects and lists of plain JSON types in a spool.
+    """Objects and lists of plain JSON types that are needed later. They must not change after they were stored.
 
-    Several values are written as one batch, which takes half the time of writing each alone. The place of a value
-    combines the number of its batch and its position there.
+    The values of a small source stay in memory. Those of a large source are written to a spool, several as one batch,
+    which takes half the time of writing each alone. The place of a value combines the number of its batch and its
+    position there.
 
     Args:
-        spool: keeps the values.
+        spool: keeps the values of a large source.
+        is_small: whether the source is small.
     """
 
-    def __init__(self, spool: Spool) -> None:
+    def __init__(self, spool: Spool, *, is_small: bool = False) -> None:
         self._spool = spool
+        self._held: list[Any] | None = [] if is_small else None
+        """The values of a small source; None for a large one."""
         self._batches = array("Q")
         """The place of each batch in the spool."""
         self._waiting: list[Any] = []
@@ -144,6 +153,9 @@ class SpooledValues:
 
     def put(self, value: Any) -> int:
         """Store a value, which must not change any more, and return its place."""
+        if self._held is not None:
+            self._held.append(value)
+            return len(self._held) - 1
         place = len(self._batches) * _BATCH_VALUES + len(self._waiting)
         self._waiting.append(value)
         if len(self._waiting) == _BATCH_VALUES:
@@ -161,7 +173,9 @@ class SpooledValues:
             self._batches.append(self._spool.put_sized(content))
 
     def get(self, place: int) -> Any:
-        """Return a new copy of the value that was stored at a place."""
+        """Return the value that was stored at a place, or a copy of it."""
+        if self._held is not None:
+            return self._held[place]
         number, position = divmod(place, _BATCH_VALUES)
         if number != self._read_number or self._read[position] is None:
             self._read_batch(number)
@@ -204,6 +218,12 @@ class RecordBodies:
         """Add the body of the next record, and return its number."""
         self._places.append(self._spool.put(body))
         self._sizes.append(len(body))
+        return len(self._sizes) - 1
+
+    def append_stored(self, place: int, size: int) -> int:
+        """Add the body of the next record, which is `size` bytes at a place of the spool; return its number."""
+        self._places.append(place)
+        self._sizes.append(size)
         return len(self._sizes) - 1
 
     def append_whole(self, record: bytes) -> int:

@@ -33,6 +33,7 @@ print(report.format, report.messages, peak() - before)
 @pytest.fixture
 def spool(monkeypatch: pytest.MonkeyPatch) -> Iterator[Spool]:
     monkeypatch.setattr(spool_module, "_BLOCK_BYTES", 10_000)
+    monkeypatch.setattr(spool_module, "_HELD_BYTES", 20_000)
     with Spool() as opened:
         yield opened
 
@@ -47,7 +48,17 @@ def test_values_come_back_in_any_order(spool: Spool) -> None:
     assert aside.get(late) == "late"
 
 
-def test_what_is_more_than_a_block_waits_in_a_file(spool: Spool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_values_of_a_small_source_stay_in_memory(spool: Spool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are given back without being written, in any order and as often as needed."""
+    monkeypatch.setattr(spool, "put", None)
+    aside = SpooledValues(spool, is_small=True)
+    places = [aside.put(value) for value in VALUES * 5]
+    aside.write_out()
+    for _ in range(2):
+        assert [aside.get(place) for place in reversed(places)] == (VALUES * 5)[::-1]
+
+
+def test_what_is_more_than_the_memory_may_hold_waits_in_a_file(spool: Spool, monkeypatch: pytest.MonkeyPatch) -> None:
     """And what is less in memory: a small import makes no file."""
     made = []
     new_file = tempfile.TemporaryFile
@@ -57,6 +68,7 @@ def test_what_is_more_than_a_block_waits_in_a_file(spool: Spool, monkeypatch: py
         return new_file(*arguments, **options)
 
     monkeypatch.setattr(tempfile, "TemporaryFile", counted)
+    spool.put(b"x" * 9_000)
     spool.put(b"x" * 9_000)
     assert not made
     places = [spool.put(b"%04d" % number * 250) for number in range(100)]

@@ -24,8 +24,8 @@ from ....log.record_line import decode, encode_message
 from ....messages.message import metadata_of
 from ....messages.message_times import instant_of, timestamp_of
 from ....tokens.usage import read_usage
-from ..copy_log import CopiedMessage
-from .events import Event
+from ..spool import Spool
+from .events import Event, SpooledMessage
 from .fields import Message, iso_time, mapping, text
 from .lines import MOST_LINE_BYTES, parse_json
 
@@ -46,27 +46,33 @@ class Response(NamedTuple):
     session_id: str = ""
 
 
-def with_events(events: list[Event], transcript: Path) -> list[Event]:
-    """Return a session's events, with facts added to its answers from the events file beside its transcript."""
+def with_events(events: list[Event], transcript: Path, spool: Spool) -> list[Event]:
+    """Return a session's events, with facts added to its answers from the events file beside its transcript.
+
+    Args:
+        events: the session's events.
+        transcript: the path of the transcript.
+        spool: stores the bodies of the messages.
+    """
     responses = _responses_beside(transcript)
-    answers = [at for at, event in enumerate(events) if isinstance(event, CopiedMessage) and event.role == "assistant"]
+    answers = [at for at, event in enumerate(events) if isinstance(event, SpooledMessage) and event.role == "assistant"]
     if not responses or not answers:
         return events
     told = list(events)
-    messages = [_decoded(told[at]) for at in answers]
+    messages = [_decoded(told[at], spool) for at in answers]
     for number, response in _matched(messages, responses):
-        told[answers[number]] = _with_response(told[answers[number]], messages[number], response)
+        told[answers[number]] = _with_response(told[answers[number]], messages[number], response, spool)
     return told
 
 
-def _decoded(event: Event) -> Message:
-    assert isinstance(event, CopiedMessage)  # noqa: S101 - the caller chose it
-    return decode(event.body + b"}")
+def _decoded(event: Event, spool: Spool) -> Message:
+    assert isinstance(event, SpooledMessage)  # noqa: S101 - the caller chose it
+    return decode(spool.get(event.place, event.size) + b"}")
 
 
-def _with_response(event: Event, message: Message, response: Response) -> Event:
+def _with_response(event: Event, message: Message, response: Response, spool: Spool) -> Event:
     """Return an answer with the facts of its response. Facts that the answer has already are kept."""
-    assert isinstance(event, CopiedMessage)  # noqa: S101 - the caller chose it
+    assert isinstance(event, SpooledMessage)  # noqa: S101 - the caller chose it
     given = metadata_of(message)
     told = {
         "provider": response.provider,
@@ -77,9 +83,7 @@ def _with_response(event: Event, message: Message, response: Response) -> Event:
     metadata = {**{key: value for key, value in told.items() if value}, **given}
     body = encode_message({**message, "metadata": metadata}, message_id=event.message_id, timestamp=None)
     has_timestamp = event.has_timestamp or bool(response.time)
-    return CopiedMessage(
-        event.ordinal, event.role, event.message_id, body, has_timestamp, event.renamed_from, event.named
-    )
+    return event._replace(place=spool.put(body), size=len(body), has_timestamp=has_timestamp)
 
 
 def _matched(messages: Sequence[Message], responses: Sequence[Response]) -> Iterator[tuple[int, Response]]:

@@ -18,13 +18,12 @@ from typing import Any
 from ....forms.canonical import as_text, call, plain_content, text_block
 from .account import Account
 from .branches import NO_PARENT, Branch, TreeBranch, branches, split_tree
-from .conversations import conversations_in, note_empty, sampled_conversations
+from .conversations import Conversation, conversations_in, note_empty, sampled_conversations
 from .events import Event, KeptEntry, MessageRead, SessionStart
 from .fields import Message, assistant, items, mapping, metadata, named, result, session_name, text, thinking_block
 from .source_file import Sample, Source, SourceObject, entries_of
 
 _ROLES = frozenset({"user", "assistant", "system", "tool"})
-_IDS = ("conversation_id", "id")
 _OWN_KEYS = frozenset({"current_node", "create_time", "conversation_id"})
 _CONTEXT = frozenset({"user_editable_context", "model_editable_context"})
 
@@ -44,8 +43,8 @@ def _is_conversation(one: dict[str, Any]) -> bool:
 
 def read(source: Source, account: Account) -> Iterator[Event]:
     """Yield each conversation, with its branches."""
-    for name, conversation in conversations_in(source, account, messages="mapping", ids=_IDS):
-        yield from _read_one(name, conversation, account)
+    for conversation in conversations_in(source, account, messages="mapping", ids=("conversation_id", "id")):
+        yield from _read_one(conversation, account)
 
 
 @dataclass(slots=True)
@@ -59,12 +58,12 @@ class _Tree:
     parents: list[int] = field(default_factory=list)
 
 
-def _read_one(name: str, conversation: dict[str, Any], account: Account) -> Iterator[Event]:
+def _read_one(given: Conversation, account: Account) -> Iterator[Event]:
     """Yield a conversation, with its branches."""
+    name, session_id, conversation = given
     facts = named(conversation, title="title", model="default_model_slug")
     if conversation.get("create_time"):
         facts = {**facts, "created": conversation["create_time"]}
-    session_id = next(filter(None, (text(conversation.get(key)) for key in _IDS)), "")
     tree = _tree_of(mapping(conversation.get("mapping")), text(conversation.get("current_node")))
     nodes = list(entries_of(tree.nodes, account))
     for node in nodes:

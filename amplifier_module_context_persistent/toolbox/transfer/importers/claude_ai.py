@@ -20,7 +20,7 @@ from ....forms.canonical import blocks_of, medium, text_block
 from .account import Account
 from .anthropic import user_messages
 from .branches import NO_PARENT, Branch, TreeBranch, branches, split_tree
-from .conversations import conversations_in, note_empty, sampled_conversations
+from .conversations import Conversation, conversations_in, note_empty, sampled_conversations
 from .events import Event, KeptEntry, MessageRead, SessionStart
 from .fields import Message, assistant, items, mapping, metadata, named, session_name, text
 from .provider_messages import answer_parts
@@ -38,14 +38,14 @@ def score(sample: Sample) -> int:
 
 def read(source: Source, account: Account) -> Iterator[Event]:
     """Yield each conversation, with its branches."""
-    for name, conversation in conversations_in(source, account, messages="chat_messages", ids=("uuid",)):
-        yield from _read_one(name, conversation, account)
+    for conversation in conversations_in(source, account, messages="chat_messages", ids=("uuid",)):
+        yield from _read_one(conversation, account)
 
 
-def _read_one(name: str, conversation: dict[str, Any], account: Account) -> Iterator[Event]:
+def _read_one(given: Conversation, account: Account) -> Iterator[Event]:
     """Yield a conversation, with its branches."""
+    name, session_id, conversation = given
     facts = named(conversation, **_FACTS)
-    session_id = text(conversation.get("uuid"))
     entries = list(entries_of(items(conversation.get("chat_messages")), account))
     events = [_events(entry, account) for entry in entries]
     if not any(isinstance(event, MessageRead) for said in events for event in said):

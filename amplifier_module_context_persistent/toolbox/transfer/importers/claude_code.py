@@ -29,12 +29,19 @@ from .branches import NO_PARENT, Branch, TreeBranch, branches, split_tree
 from .claude_code_entries import NOT_A_PERSON, AsEntry, queued_prompt, read_file
 from .claude_code_files import agent_facts, agent_files, agent_in_name, has_session_beside, session_in_name
 from .claude_code_tree import ClaudeEntry, ClaudeFile
-from .events import ClearMark, CompactionEvent, Event, KeptEntry, MessageRead, SessionStart
+from .events import (
+    MOST_SUBAGENTS,
+    ClearMark,
+    CompactionEvent,
+    Event,
+    KeptEntry,
+    MessageRead,
+    SessionStart,
+    session_start,
+)
 from .fields import Message, assistant, mapping, metadata, session_name, text
 from .provider_messages import answer_parts
 from .source_file import Source
-
-MOST_SUBAGENTS = 10_000
 
 
 def read(source: Source, account: Account, as_entry: AsEntry | None = None) -> Iterator[Event]:
@@ -98,14 +105,7 @@ def _with_branches(
     else:
         if origin.session:
             file.facts["forked_from_session"] = origin.session
-        part = file.exported
-        start = SessionStart(
-            facts=file.facts,
-            source_id=file.session_id,
-            exported_from=part.session_id,
-            exported_lines=part.last_line,
-            origin_logs=tuple(part.log_ids),
-        )
+        start = session_start(file.facts, file.session_id, file.exported)
     yield start
     events = messages_of(file, [own[position] for position in live])
     yield from _noting_copies(events, start, origin.last_line) if origin.last_line else events

@@ -9,7 +9,7 @@ from then on. Sub-agents have rollouts of their own (`codex_files.py`).
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import Any
 
@@ -26,17 +26,15 @@ from ....forms.openai_responses import kind_of
 from ....forms.responses_calls import OUTPUTS
 from .account import Account
 from .branches import Branch, branches
-from .codex_bare_lines import directory_in, is_item, is_mark, with_envelope
+from .codex_bare_lines import directory_in, entries_of_document, is_item, is_mark, with_envelope
 from .codex_events import take_event
 from .codex_files import HistoryBase, RolloutName, history_base, parent_in, rollout_of_thread, sub_rollouts
 from .codex_reading_state import CONTEXT, AnswerLine, Rollout, held_event, text_in
-from .events import CompactionEvent, Event, KeptEntry, MessageRead, SessionStart
+from .events import MOST_SUBAGENTS, CompactionEvent, Event, KeptEntry, MessageRead, SessionStart, session_start
 from .fields import Message, items, mapping, metadata, named, result, session_name, text, user
 from .refused_import import TwoSessionsError
-from .source_file import Sample, Source, SourceObject, objects_of
+from .source_file import Sample, Source, SourceObject, entries_of, objects_of
 from .waiting_events import WaitingEvents
-
-MOST_SUBAGENTS = 10_000
 
 
 def take(rollout: Rollout, at: SourceObject) -> None:
@@ -205,8 +203,10 @@ _TYPES = frozenset({"session_meta", "response_item", "compacted", "turn_context"
 def score(sample: Sample) -> int:
     """Return how well a file fits this format: the number of its first lines that are a rollout's.
 
-    Items without an envelope count only beside a line that other formats do not have.
+    Items without an envelope count only beside a line that other formats do not have. A document scores 1000.
     """
+    if entries_of_document(sample.document):
+        return 1_000
     has_mark = any(map(is_mark, sample.entries))
     lines = 0
     for entry in sample.entries:
@@ -226,14 +226,7 @@ def read(source: Source, account: Account) -> Iterator[Event]:
         name = session_name(rollout.session_id)
         yield SessionStart("subagent", name, rollout.facts, "", parent_source_id=rollout.parent_id)
     else:
-        part = rollout.exported
-        yield SessionStart(
-            facts=rollout.facts,
-            source_id=rollout.session_id,
-            exported_from=part.session_id,
-            exported_lines=part.last_line,
-            origin_logs=tuple(part.log_ids),
-        )
+        yield session_start(rollout.facts, rollout.session_id, rollout.exported)
     yield from rollout.all(rollout.live)
     found = (
         Branch(line, f"rollback{line}", rollout.all(common), rollout.all(taken))
@@ -258,10 +251,16 @@ def _read_rollout(
     """Read all lines of a rollout."""
     rollout = Rollout(account, WaitingEvents(source.aside), find_children=find_children)
     rollout.base_files.add(source.path)
-    for at in objects_of(source, account):
+    for at in _entries(source, account):
         _take_with_base(rollout, at, source.path)
     rollout.finish()
     return rollout
+
+
+def _entries(source: Source, account: Account) -> Iterable[SourceObject]:
+    """Return the entries of a rollout, which has one on each line or is one document."""
+    listed = entries_of_document(source.sample.document)
+    return entries_of(listed, account) if listed else objects_of(source, account)
 
 
 def _take_base(rollout: Rollout, base: HistoryBase, path: str, line: int) -> None:

@@ -1,10 +1,14 @@
-"""Read the lines of Codex rollouts of mid-2025, which have no envelope (`{timestamp, type, payload}`).
+"""Read Codex rollouts of mid-2025 and before, whose entries have no envelope (`{timestamp, type, payload}`).
 
 The first line is `{id, timestamp, instructions, git}`. The other lines are items of the Responses API, without times;
 `{"record_type": "state"}` lines are marks of the program. The directory is only in the first user message, an
 `<environment_context>`.
 
-Sources: `rollout.rs` of openai/codex, June to August 2025 (for example at 89a151f); sources of readers of these files.
+The first version of the program, of April to June 2025, wrote `rollout-*.json`: one document `{session, items}`, whose
+`session` is such a first line.
+
+Sources: `rollout.rs` of openai/codex, June to August 2025 (for example at 89a151f), `save-rollout.ts` of April 2025;
+sources of readers of these files.
 """
 
 from __future__ import annotations
@@ -14,7 +18,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ....forms.openai_in_files import KINDS
-from .fields import text
+from .fields import items, mapping, text
 
 _OF_SESSION = frozenset({"id", "timestamp", "instructions", "git"})
 _DIRECTORY = re.compile(r"<environment_context>\s*(?:<cwd>|Current working directory: )(?P<path>[^<\n]+)")
@@ -43,6 +47,19 @@ def with_envelope(line: dict[str, Any]) -> dict[str, Any]:
     elif is_item(line):
         kind = "response_item"
     return {"timestamp": line.get("timestamp"), "type": kind, "payload": line} if kind else line
+
+
+def entries_of_document(document: object) -> list[Any]:
+    """Return the entries of a rollout that is one document: its session in an envelope, then its items.
+
+    Return [] for any other document.
+    """
+    given = mapping(document)
+    session = mapping(given.get("session"))
+    listed = items(given.get("items"))
+    if not (isinstance(session.get("id"), str) and "timestamp" in session and listed):
+        return []
+    return [{"timestamp": session["timestamp"], "type": "session_meta", "payload": session}, *listed]
 
 
 def directory_in(context: str) -> str:

@@ -99,7 +99,7 @@ def _count_tokens(rollout: Rollout, at: SourceObject, info: dict[str, Any]) -> N
     if not usage or is_billed_before:
         return
     rollout.last_count = info
-    rollout.bill(RequestBill(usage, info, is_exported=_is_exported(rollout, at)))
+    rollout.bill(RequestBill(usage, info, is_exported=_is_exported(rollout, at), line=at.number))
 
 
 def _usage(given: dict[str, Any]) -> dict[str, Any]:

@@ -55,6 +55,8 @@ class RequestBill(NamedTuple):
     info: dict[str, Any]
     is_exported: bool
     """Whether the request's answer was exported from here."""
+    line: int
+    """The number of the line that reports the usage."""
 
 
 @dataclass(slots=True)
@@ -95,6 +97,8 @@ class HeldEvent:
     """The hash of the text, for a user's message."""
     is_context: bool = False
     """Whether a user's message begins in a way that only programs use (`CONTEXT`)."""
+    billed_by: int = 0
+    """The number of the line that reports the usage of an answer; 0 if no line does."""
 
     def is_person(self, rollout: Rollout) -> bool:
         """Return whether a person wrote the message.
@@ -121,7 +125,7 @@ def held_event(event: Event) -> HeldEvent:
     return HeldEvent(event, None, role, told.get("source"), told["message_id"], hash(said), is_context)
 
 
-class Asked(NamedTuple):
+class ReportedMessage(NamedTuple):
     """A message of a person that an event reports."""
 
     held: HeldEvent
@@ -149,7 +153,7 @@ class Rollout:
     said: set[int] = field(default_factory=set)
     """The hashes of texts that a person wrote, according to events."""
     tells_people: bool = False
-    asked: deque[Asked] = field(default_factory=deque)
+    asked: deque[ReportedMessage] = field(default_factory=deque)
     """The last messages of a person that only events report."""
     last_count: dict[str, Any] = field(default_factory=dict)
     """The last report of usage."""
@@ -257,7 +261,7 @@ class Rollout:
     def ask(self, message: MessageRead, said: str, event: str) -> None:
         """Add a message of a person that an event reports. An item that repeats it takes its place (`withdraw`)."""
         self.put(message)
-        self.asked.append(Asked(self.live[-1], said, event))
+        self.asked.append(ReportedMessage(self.live[-1], said, event))
         if len(self.asked) > _MOST_ASKED:
             self.account.map(self.asked.popleft().event)
 
@@ -281,13 +285,20 @@ class Rollout:
             has_answer = any(held.role == "assistant" for held in self.live[-NEAR:])
             self.counts_first = not has_answer and (answer is None or answer.is_told)
         if answer is not None and answer.is_told:
+            self._lose_bill(answer.bill)
             answer.bill = bill
         elif self.counts_first and (answer is None or answer.bill is not None or self.next_bill is not None):
             self.end_answer()
+            self._lose_bill(self.next_bill)
             self.next_bill = bill
         else:
             self.end_answer()
             self._bill_last(bill)
+
+    def _lose_bill(self, bill: RequestBill | None) -> None:
+        """Note the usage of a request that has no answer in the rollout."""
+        if bill is not None:
+            self.account.lose_part(bill.line, "the usage of a request: no answer of the rollout is its answer")
 
     def _bill_last(self, bill: RequestBill) -> None:
         """Add to the last answer the usage of its request, and an id for billing.
@@ -299,6 +310,9 @@ class Rollout:
         """
         for held in reversed(self.live[-NEAR:]):
             if held.role == "assistant":
+                if held.billed_by:
+                    self.account.lose_part(held.billed_by, "the usage of a request: its answer has a later usage")
+                held.billed_by = bill.line
                 message = self.message(held)
                 given = message["metadata"]
                 said = (self.family, message["content"], message.get("tool_calls"), bill.info)
@@ -308,6 +322,7 @@ class Rollout:
                 facts = {**asked, "usage": bill.usage} | told | given | {"usage": bill.usage} | told
                 self.change(held, {**message, "metadata": facts})
                 return
+        self._lose_bill(bill)
 
     def end_answer(self) -> None:
         """Make one message from the lines of the current answer, and add it.
@@ -350,6 +365,8 @@ class Rollout:
     def finish(self) -> None:
         """End the last answer, and note the messages that only events report. Call this at the end of the rollout."""
         self.end_answer()
+        self._lose_bill(self.next_bill)
+        self.next_bill = None
         for asked in self.asked:
             self.account.map(asked.event)
         self.asked.clear()

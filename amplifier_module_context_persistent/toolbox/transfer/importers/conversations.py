@@ -6,14 +6,23 @@ An export has hundreds of conversations. One that is empty or damaged is named, 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from .account import Account, LostLine
 from .fields import text
+from .long_list import UnreadEntry
 from .source_file import Sample, Source
 
 _LOOKED_AT = 50
 _MOST_TITLE_CHARS = 80
+
+
+class Conversation(NamedTuple):
+    """A conversation of an export, with its name in reports and its id in the source ("" without one)."""
+
+    name: str
+    source_id: str
+    value: dict[str, Any]
 
 
 def sampled_conversations(sample: Sample) -> list[dict[str, Any]]:
@@ -23,10 +32,8 @@ def sampled_conversations(sample: Sample) -> list[dict[str, Any]]:
     return [one for one in listed if isinstance(one, dict)]
 
 
-def conversations_in(
-    source: Source, account: Account, *, messages: str, ids: Iterable[str]
-) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield each conversation with messages, and a name for it. Other entries of the list are noted here.
+def conversations_in(source: Source, account: Account, *, messages: str, ids: Iterable[str]) -> Iterator[Conversation]:
+    """Yield each conversation with messages. Other entries of the list are noted here.
 
     Args:
         source: the file.
@@ -38,6 +45,9 @@ def conversations_in(
     keys = tuple(ids)
     seen = set[str]()
     for number, one in enumerate(source.entries(), 1):
+        if isinstance(one, UnreadEntry):
+            _lose(account, one.reason)
+            continue
         if not isinstance(one, dict):
             _lose(account, f"entry {number:,} of the list is no conversation")
             continue
@@ -56,7 +66,7 @@ def conversations_in(
             note_empty(account, name)
         else:
             seen |= {known_id} - {""}
-            yield name, one
+            yield Conversation(name, known_id, one)
 
 
 def note_empty(account: Account, name: str) -> None:

@@ -6,11 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
-from ..copy_log import CopiedMessage
+from ..export_mark import ExportedPart
 
 Message = dict[str, Any]
 
 Kind = Literal["session", "branch", "subagent"]
+
+MOST_SUBAGENTS = 10_000
+"""The most files of sub-agents that are imported with a session."""
 
 
 @dataclass(slots=True)
@@ -37,6 +40,23 @@ class SessionStart:
     """The number of the last line that the export wrote; an agent added the later lines."""
     origin_logs: tuple[str, ...] = ()
     """The ids of the logs that an export, or a fork to another agent, wrote records of the file from."""
+
+
+def session_start(facts: dict[str, Any], source_id: str, exported: ExportedPart) -> SessionStart:
+    """Return the start of a main session, with what an export of this package wrote into its file.
+
+    Args:
+        facts: the facts about the session.
+        source_id: the session's id in the source.
+        exported: the part of the file that an export wrote.
+    """
+    return SessionStart(
+        facts=facts,
+        source_id=source_id,
+        exported_from=exported.session_id,
+        exported_lines=exported.last_line,
+        origin_logs=tuple(exported.log_ids),
+    )
 
 
 class MessageRead(NamedTuple):
@@ -80,6 +100,22 @@ class ClearMark(NamedTuple):
     time: Any = None
 
 
+class SpooledMessage(NamedTuple):
+    """A message that is copied unchanged: the body of its record is in the source's spool already."""
+
+    role: str
+    message_id: str
+    place: int
+    """The place of the body in the spool."""
+    size: int
+    """The size of the body in bytes."""
+    has_timestamp: bool = True
+    renamed_from: str | None = None
+    """The id in the source, if an earlier message has the same id."""
+    named: bool = True
+    """Whether the message had an id in the source; if not, its id is derived from its bytes and its offset."""
+
+
 class KeptEntry(NamedTuple):
     """An entry that is not a message and is kept unchanged, in a `source` record."""
 
@@ -88,4 +124,4 @@ class KeptEntry(NamedTuple):
     kind: str = ""
 
 
-Event = SessionStart | MessageRead | CompactionEvent | ClearMark | KeptEntry | CopiedMessage
+Event = SessionStart | MessageRead | CompactionEvent | ClearMark | KeptEntry | SpooledMessage

@@ -21,7 +21,7 @@ from .gemini_cli_entries import TALK, Events, events_of, words_in
 from .waiting_events import WaitingEvents
 
 
-class Said(NamedTuple):
+class ChatEntry(NamedTuple):
     """An entry: its line number, and the places of its stored events."""
 
     line: int
@@ -44,9 +44,9 @@ class Chat:
     waiting: WaitingEvents
     facts: dict[str, Any] = field(default_factory=dict)
     session_id: str = ""
-    live: dict[str, Said] = field(default_factory=dict)
+    live: dict[str, ChatEntry] = field(default_factory=dict)
     """The live entries by the id of their message; entries without a message by `#` and the line number."""
-    rewound: list[tuple[int, list[Said], list[Said]]] = field(default_factory=list)
+    rewound: list[tuple[int, list[ChatEntry], list[ChatEntry]]] = field(default_factory=list)
     """The line of each rewind, the events before it, and the removed events."""
     agents: dict[str, str] = field(default_factory=dict)
     """The id of the call that started each sub-agent, by the sub-agent's id."""
@@ -57,7 +57,7 @@ class Chat:
     def put(self, key: str, line: int, events: Events) -> None:
         """Store the events of an entry, in place of events that were stored under the same key."""
         self._answered |= {one["tool_call_id"] for one in _messages(events) if one["role"] == "tool"}
-        self.live[key] = Said(line, list(map(self.waiting.put, events)))
+        self.live[key] = ChatEntry(line, list(map(self.waiting.put, events)))
 
     def rewind(self, line: int, to: Any) -> None:
         """Remove a message and all later ones. If there is no such message, remove everything."""
@@ -67,7 +67,7 @@ class Chat:
             common = [self.live[one] for one in ids[:stay]]
             self.rewound.append((line, common, [self.live.pop(one) for one in ids[stay:]]))
 
-    def all(self, entries: Iterable[Said]) -> Iterator[Event]:
+    def all(self, entries: Iterable[ChatEntry]) -> Iterator[Event]:
         """Yield the events of entries."""
         for said in entries:
             yield from self.waiting.all(said.events)
@@ -127,14 +127,14 @@ class Chat:
         said = [words_in(_messages(events_of(one.entry, one.key, line))) for one in new[:count]]
         summary = "\n".join(filter(None, said))
         event = CompactionEvent(summary, line, message_id=f"gemini-{line}", time=time, keep=keep)
-        self.live[f"#{line}"] = Said(line, [self.waiting.put(event)])
+        self.live[f"#{line}"] = ChatEntry(line, [self.waiting.put(event)])
         return count
 
     def _is_answered(self, event: MessageRead | KeptEntry) -> bool:
         """Return whether an event is a result of a call that has one."""
         return isinstance(event, MessageRead) and event.message.get("tool_call_id") in self._answered
 
-    def _message_ids(self, said: Said) -> list[str]:
+    def _message_ids(self, said: ChatEntry) -> list[str]:
         return [message["metadata"]["message_id"] for message in _messages(self.waiting.all(said.events))]
 
 

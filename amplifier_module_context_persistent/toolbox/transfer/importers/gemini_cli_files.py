@@ -13,10 +13,11 @@ import re
 from glob import escape, glob
 from itertools import islice
 
+from .events import MOST_SUBAGENTS
+
 _CHATS = "chats"
 _ID_CHARS = 8
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
-MOST_SUBAGENTS = 10_000
 
 
 def sub_agent_files(path: str, session_id: str) -> list[str]:

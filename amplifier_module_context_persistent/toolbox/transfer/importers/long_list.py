@@ -3,8 +3,9 @@
 Exports of chats can have hundreds of megabytes.
 
 Rules:
-- Memory holds a block and one entry; an entry of more than `most_chars` characters is refused.
-- An error in an entry is reported with the entry's number, after the earlier entries were yielded.
+- Memory holds a block and one entry. An entry that is too long (`most_chars`) or nested too deeply is skipped, and an
+  `UnreadEntry` is given in its place.
+- Any other error in an entry is reported with the entry's number, after the earlier entries were yielded.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import codecs
 import json
 import re
 from collections.abc import Iterator
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 _BLOCK_BYTES = 1 << 20
 _BLANK = re.compile(r"[ \t\r\n]*")
@@ -23,6 +24,15 @@ _OPEN_TEXT = "Unterminated string"
 _NEAR_END = 32
 """An error this near the end of a block (in characters) may only mean that a name or a number is cut there."""
 _DECODER = json.JSONDecoder()
+_BRACKET_OR_QUOTE = re.compile(r'[\[\]{}"]')
+_QUOTE_OR_ESCAPE = re.compile(r'"|\\.', re.DOTALL)
+_TOO_DEEP = "nested too deeply"
+
+
+class UnreadEntry(NamedTuple):
+    """An entry that was skipped, and the reason."""
+
+    reason: str
 
 
 class LongListError(ValueError):
@@ -35,10 +45,10 @@ def entries_in(file: BinaryIO, begin: int, most_chars: int) -> Iterator[Any]:
     Args:
         file: the file; it is read from its beginning on.
         begin: the number of bytes before the list.
-        most_chars: the most characters of an entry; a longer one is refused.
+        most_chars: the most characters of an entry; a longer one is skipped.
 
     Raises:
-        LongListError: an entry is not JSON or too long, the list is cut, or something follows it.
+        LongListError: an entry is not JSON, the list is cut, or something follows it.
     """
     file.read(begin)
     reader = _Reader(file, most_chars)
@@ -91,10 +101,10 @@ class _Reader:
             self._read(_BLOCK_BYTES)
 
     def value(self) -> Any:
-        """Parse the entry that begins at this position, and return it.
+        """Parse the entry that begins at this position, and return it, or an `UnreadEntry` in its place.
 
         Raises:
-            LongListError: the entry is not JSON, too long, or cut.
+            LongListError: the entry is not JSON, or cut.
         """
         self.number += 1
         self.next_sign()
@@ -106,15 +116,42 @@ class _Reader:
                     is_cut = self._is_end and self._ends_in(error)
                     raise LongListError(self.told("the file is cut in it" if is_cut else error.msg)) from None
             except RecursionError:
-                raise LongListError(self.told("nested too deeply")) from None
+                return self._skipped(_TOO_DEEP)
             else:
                 if end < len(self._text) or self._is_end:
                     self.at = end
                     return value
             read = len(self._text) - self.at
             if read > self._most_chars:
-                raise LongListError(self.told(f"it is longer than {self._most_chars:,} characters"))
+                return self._skipped(f"it is longer than {self._most_chars:,} characters")
             self._read(max(_BLOCK_BYTES, read))  # doubles what is read, so that a long entry is not parsed too often
+
+    def _skipped(self, reason: str) -> UnreadEntry:
+        """Skip the entry that begins at this position, and return the reason.
+
+        Raises:
+            LongListError: the entry is neither an object, a list nor a text, or the file is cut in it.
+        """
+        if self._text[self.at] not in '[{"':
+            raise LongListError(self.told(reason))
+        depth, is_in_text = 0, False
+        while True:
+            found = (_QUOTE_OR_ESCAPE if is_in_text else _BRACKET_OR_QUOTE).search(self._text, self.at)
+            if found is None:
+                if self._is_end:
+                    raise LongListError(self.told("the file is cut in it"))
+                is_escape_cut = is_in_text and self._text.endswith("\\")
+                self.at = len(self._text) - is_escape_cut
+                self._read(_BLOCK_BYTES)
+                continue
+            self.at = found.end()
+            sign = found[0]
+            if sign == '"':
+                is_in_text = not is_in_text
+            elif not is_in_text:
+                depth += 1 if sign in "[{" else -1
+            if not depth and not is_in_text:
+                return UnreadEntry(self.told(reason))
 
     def _may_go_on(self, error: json.JSONDecodeError) -> bool:
         """Return whether an error may disappear when more of the file is read."""

@@ -27,7 +27,7 @@ from ....forms.canonical import (
 from ..export_mark import ExportedPart
 from .account import Account
 from .branches import Branch, TreeBranch, branches, split_tree
-from .events import CompactionEvent, Event, KeptEntry, MessageRead, SessionStart
+from .events import CompactionEvent, Event, KeptEntry, MessageRead, session_start
 from .fields import (
     Message,
     assistant,
@@ -96,14 +96,7 @@ def read(source: Source, account: Account) -> Iterator[Event]:
     """Yield the session and its branches."""
     file = _index(source, account)
     live, left = split_tree(file.parents, lambda _: True)
-    part = file.exported
-    yield SessionStart(
-        facts=file.facts,
-        source_id=file.session_id,
-        exported_from=part.session_id,
-        exported_lines=part.last_line,
-        origin_logs=tuple(part.log_ids),
-    )
+    yield session_start(file.facts, file.session_id, file.exported)
     yield from _messages(file, live)
 
     def made(branch: TreeBranch) -> Branch:

@@ -28,7 +28,7 @@ from ....log.archived_bytes import archived_bytes
 from ....log.filesystem import FileSystem, open_file
 from ..plain_copies import PrivateDirectory
 from ..sealing import HEAD_BYTES, SealError, identities_in, is_sealed, unseal
-from ..spool import LARGE_BYTES, Spool, SpooledValues
+from ..spool import LARGE_BYTES, SMALL_SOURCE_BYTES, Spool, SpooledValues
 from ..zstandard import MOST_UNPACKED_BYTES, most_unpacked_bytes, opened_zstd, zstd
 from . import long_list
 from .account import Account
@@ -94,8 +94,7 @@ class Source:
         self.unit = "line"
         """What `lines` are: `line` for lines of the file, `entry` for entries of its document."""
         self.spool = Spool()
-        """Stores values that are needed later, until the source is closed."""
-        self.aside = SpooledValues(self.spool)
+        """Stores bytes that are needed later, until the source is closed."""
         self.passed_over = DocumentInText(None)
         """The text around the JSON document, which is not imported."""
         self._is_all_seen = False
@@ -108,6 +107,8 @@ class Source:
             self._make_plain(identity)
             if not self.size:
                 raise ImportRefusedError("the file is empty")
+            self.aside = SpooledValues(self.spool, is_small=self.size <= SMALL_SOURCE_BYTES)
+            """Stores entries that are needed later, until the source is closed."""
             lines = read_lines(self._reader())
             begin = self._begin_of(lines)
             self.sample = self._sample_of([line for line in begin if not (line.is_blank or line.is_continued)])
@@ -343,7 +344,7 @@ class Source:
         entries: Iterable[Any] = objects
         if self.sample.long_list:  # the sample has only the first values of the list
             entries = map(as_object, self._long_entries())
-        self.lines = (Line(number, 0, value) for number, value in enumerate(entries, 1))
+        self.lines = itertools.starmap(_line_of_entry, enumerate(entries, 1))
         self.sample = Sample(tuple(value for value in objects[:_SAMPLE_LINES] if isinstance(value, dict)))
         return True
 
@@ -427,6 +428,11 @@ def _given_once(lines: list[Line]) -> Iterator[Line]:
     lines.reverse()
     while lines:
         yield lines.pop()
+
+
+def _line_of_entry(number: int, value: Any) -> Line:
+    """Return an entry of a document's list as a line."""
+    return Line(number, 0, error=value.reason) if isinstance(value, long_list.UnreadEntry) else Line(number, 0, value)
 
 
 def _ends_early(error: str) -> bool:

@@ -34,7 +34,7 @@ class WaitingEvents:
         return NO_PLACE - len(self._few)
 
     def get(self, place: int) -> Event:
-        """Return a new copy of the event that was stored at a place."""
+        """Return the event that was stored at a place."""
         if place < NO_PLACE:
             return self._few[NO_PLACE - 1 - place]
         said = self._aside.get(place)

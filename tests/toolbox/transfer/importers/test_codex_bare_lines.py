@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +54,26 @@ async def test_lines_without_an_envelope_are_read(tmp_path: Path, source_format:
     source = header["source"]
     assert (source["session_id"], source["cwd"], source["git_branch"]) == ("019d-5", "/home/u/app", "m")
     assert report.account.not_conversational == ({"state": 2} if has_marks else {})
+    assert not report.lost
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+@pytest.mark.parametrize("source_format", ["auto", "codex"])
+async def test_a_document_of_the_first_version_is_read(tmp_path: Path, source_format: str, indent: int | None) -> None:
+    """Its session and its items say what the lines of later versions say."""
+    items = [entry for entry in TALK if entry is not STATE]
+    source = tmp_path / "rollout-2025-04-20-019d-5.json"
+    source.write_text(json.dumps({"session": {**FIRST, "git": None}, "items": items}, indent=indent))
+    report = imported(source, source_format=source_format)
+    history, _ = await history_and_view(report.path)
+    assert texts(history)[2:] == TEXTS
+    assert texts(history)[0] == "system: Be nice."
+    (header,) = records(report.path, "header")
+    assert (header["imported_from"], header["source"]["session_id"], header["source"]["cwd"]) == (
+        "codex",
+        "019d-5",
+        "/home/u/app",
+    )
     assert not report.lost
 
 

@@ -233,6 +233,34 @@ async def test_usage_belongs_to_the_answer_of_its_request(tmp_path: Path, entrie
     assert usage == [{"input_tokens": 10}, {"input_tokens": 20}, {"input_tokens": 30}]
 
 
+LOST_BILLS: dict[str, tuple[list[Entry], dict[int, str]]] = {
+    "two before one answer": (
+        [count(10, 10), count(30, 20), item("assistant", "answer")],
+        {4: "the usage of a request: no answer of the rollout is its answer"},
+    ),
+    "two after one answer": (
+        [item("assistant", "answer"), count(10, 10), count(30, 20)],
+        {5: "the usage of a request: its answer has a later usage"},
+    ),
+    "two after words of an event": (
+        [event("agent_message", message="answer"), count(10, 10), count(30, 20)],
+        {5: "the usage of a request: no answer of the rollout is its answer"},
+    ),
+    "without an answer": (
+        [count(10, 10), item("assistant", "answer"), count(30, 20)],
+        {6: "the usage of a request: no answer of the rollout is its answer"},
+    ),
+}
+
+
+@pytest.mark.parametrize(("entries", "lost"), LOST_BILLS.values(), ids=LOST_BILLS)
+def test_usage_without_an_answer_is_lost_by_name(tmp_path: Path, entries: list[Entry], lost: dict[int, str]) -> None:
+    """A request may have failed, or was made for something that the rollout does not have."""
+    asked = [META, item("user", "question"), event("user_message", message="question")]
+    report = imported(write_jsonl(tmp_path / "r.jsonl", [*asked, *entries]))
+    assert {loss.line: loss.reason for loss in report.not_carried} == lost
+
+
 @pytest.mark.parametrize("entries", COUNTED.values(), ids=COUNTED)
 def test_a_rollout_that_grows_is_billed_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, entries: list[Entry]

@@ -14,7 +14,11 @@ from hypothesis import strategies as st
 from amplifier_module_context_persistent.sessions.transcript import Transcript
 from amplifier_module_context_persistent.toolbox.transfer.import_session import ImportRefusedError, import_session
 from amplifier_module_context_persistent.toolbox.transfer.importers import long_list, source_file
-from amplifier_module_context_persistent.toolbox.transfer.importers.long_list import LongListError, entries_in
+from amplifier_module_context_persistent.toolbox.transfer.importers.long_list import (
+    LongListError,
+    UnreadEntry,
+    entries_in,
+)
 from tests.support.sweeps import proof
 
 VALUES = st.recursive(
@@ -59,17 +63,46 @@ def test_a_list_that_is_cut_is_told(values: list[Any], data: st.DataObject) -> N
         (b'[{"a": 1}, {"a": oops}, {}]', "entry 2 of the list: Expecting value"),
         (b'[{"a": 1} {"a": 2}]', "entry 1 of the list: a comma is missing"),
         (b'[{"a": 1}] more', "entry 1 of the list: something follows"),
-        (b'[{}, {"long": "' + b"x" * 2_000 + b'"}]', "entry 2 of the list: it is longer than 1,000 characters"),
-        (b"[1, " + b"[" * 100_000 + b"]" * 100_000 + b"]", "entry 2 of the list: (nested too deeply|it is longer)"),
+        (b"[{}, " + b"1" * 2_000 + b"]", "entry 2 of the list: it is longer than 1,000 characters"),
+        (b'[{}, {"long": "' + b"x" * 2_000, "entry 2 of the list: the file is cut in it"),
         (b'[{}, "\xff\xff"]', "no UTF-8"),
         (b'{"a": 1}', "it is no list"),
         (b"", "it is no list"),
     ],
 )
 def test_what_is_wrong_is_told_with_its_entry(content: bytes, said: str) -> None:
-    """And a long entry is not held in memory."""
+    """The first error ends the list."""
     with pytest.raises(LongListError, match=said):
         read(content, most_chars=1_000)
+
+
+@pytest.mark.parametrize(
+    "long",
+    [
+        {"long": 'x"y' * 1_000},
+        ["\\" * 2_000, '"}]', "[" * 50],
+        "\\" * 3_001,
+        [{"deep": [[["x"]]]}] * 200,
+    ],
+    ids=["a text", "escapes and brackets", "no object", "many"],
+)
+@pytest.mark.parametrize("block_bytes", [7, 8, 64])
+def test_an_entry_that_is_too_long_is_skipped(long: Any, block_bytes: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wherever a block ends: the entries before and after it are read, and it is told by its number."""
+    monkeypatch.setattr(long_list, "_BLOCK_BYTES", block_bytes)
+    content = json.dumps([{"a": 1}, long, {"b": 2}, long]).encode()
+    first, second, third, fourth = read(content, most_chars=1_000)
+    assert (first, third) == ({"a": 1}, {"b": 2})
+    assert second == UnreadEntry("entry 2 of the list: it is longer than 1,000 characters")
+    assert fourth.reason.startswith("entry 4")
+
+
+def test_an_entry_that_is_nested_too_deeply_is_skipped() -> None:
+    """The parser's limit is no reason to refuse the other entries."""
+    deep = b"[" * 100_000 + b"]" * 100_000
+    found = read(b"[1, " + deep + b", 2]")
+    assert (found[0], found[2]) == (1, 2)
+    assert found[1].reason == "entry 2 of the list: nested too deeply"
 
 
 def conversation(number: int) -> dict[str, Any]:
@@ -108,6 +141,21 @@ def test_a_long_document_is_imported_as_a_short_one(
         said.append((texts, told["account"], [one["session_id"] for one in told["sessions"]]))
     assert said[0] == said[1]
     assert sum(map(len, said[0][0])) in (40, 80)
+
+
+@pytest.mark.parametrize("entry", [conversation, claude_line], ids=["claude-ai", "claude-code"])
+def test_an_entry_over_the_limit_is_lost_by_name(entry: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The other conversations of an export, or entries of a session, are imported."""
+    monkeypatch.setattr(source_file, "MOST_DOCUMENT_BYTES", 3_000)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    source = tmp_path / "conversations.json"
+    entries = [*map(entry, range(40))]
+    entries[20] = {**entries[20], "name": "x" * 20_000}
+    source.write_text(json.dumps(entries, indent=1))
+    report = import_session(source, working_dir=str(tmp_path))
+    assert [loss.reason for loss in report.not_carried] == ["entry 21 of the list: it is longer than 3,000 characters"]
+    assert report.account.lines == report.account.accounted
+    assert sum(session.messages for session in report.sessions) in (78, 39)
 
 
 def test_a_long_document_of_another_kind_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
