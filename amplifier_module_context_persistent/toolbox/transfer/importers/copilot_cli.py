@@ -1,9 +1,10 @@
 """Read sessions of GitHub Copilot CLI: `~/.copilot/session-state/<id>/events.jsonl`.
 
 A line is `{type, data, id, timestamp, parentId}`; the types are defined in `session-events.ts` of github/copilot-sdk
-(commit cc0438d). `agentId` marks events of sub-agents. `session.compaction_complete` has the summary that replaced
-earlier messages for the model; `session.snapshot_rewind` removes an event and all later ones, which become a branch.
-Other events are kept as metadata.
+(commit cc0438d, and of August 2026). `agentId` marks events of sub-agents. `session.compaction_complete` has the
+summary that replaced earlier messages for the model; `session.context_cleared` is a clear; `session.snapshot_rewind`
+removes an event and all later ones, which become a branch. Images and files are read by `copilot_cli_media.py`. Other
+events are kept as metadata.
 
 An answer reports only its output tokens. The usage of all requests of a run, by model, is in `modelMetrics` of
 `session.shutdown`, which a killed run does not write. Each resume of a session begins a new run.
@@ -16,11 +17,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from ....forms.canonical import call, id_text, text_block, usage_of
+from ....forms.canonical import blocks_of, call, id_text, text_block, usage_of
 from ....messages.message import Message
 from .account import Account
 from .branches import Branch, branches
-from .events import CompactionEvent, Event, KeptEntry, MessageRead, SessionStart
+from .copilot_cli_media import Assets, without_media
+from .events import ClearMark, CompactionEvent, Event, KeptEntry, MessageRead, SessionStart
 from .fields import (
     as_text,
     assistant,
@@ -42,6 +44,8 @@ _NOT_CONVERSATIONAL = frozenset(
     {"assistant.turn_start", "assistant.turn_end", "tool.execution_start", "tool.execution_progress", "session.idle"}
 )
 _REWIND = "session.snapshot_rewind"
+_CLEAR = "session.context_cleared"
+_SPOKEN = frozenset({"user.message", "assistant.message"})
 _HEADS = ("session.", "user.", "assistant.", "tool.", "system.", "subagent.", "hook.", "abort", "skill.")
 
 
@@ -52,7 +56,7 @@ def read(source: Source, account: Account) -> Iterator[Event]:
     model = ""
     for agent in sorted(file.places):
         if agent:
-            yield SessionStart("subagent", session_name(agent), dict(file.facts))
+            yield SessionStart("subagent", session_name(agent), {**file.facts, **file.agents.get(agent, {})})
         else:
             yield SessionStart("session", "", file.facts, file.session_id)
         talk = _Talk()
@@ -65,15 +69,23 @@ def read(source: Source, account: Account) -> Iterator[Event]:
                 account.keep(kind)
                 talk.rewind(number, text(data.get("upToEventId")))
                 continue
+            if file.assets.is_used(kind, data):
+                account.map(kind)
+                continue
             event = _event(number, entry, data, model, file.usage.by_line.get(number))
             if isinstance(event, KeptEntry):
                 account.keep(kind)
             else:
                 account.map(kind)
-            if agent in file.with_rewinds:
-                talk.add(text(entry.get("id")), events.put(event))
-            else:
-                yield event
+                event = _with_media(event, kind, data, file.assets, account)
+            made: list[Event] = [event]
+            if kind == _CLEAR and number < file.last_spoken.get(agent, 0):
+                made.append(ClearMark(number, entry.get("timestamp")))
+            for one in made:
+                if agent in file.with_rewinds:
+                    talk.add(text(entry.get("id")), events.put(one))
+                else:
+                    yield one
         yield from events.all(talk.places)
         rewound = [
             Branch(line, f"rewind{line}", events.all(common), events.all(own)) for line, common, own in talk.rewound
@@ -86,7 +98,7 @@ def _read_file(source: Source, account: Account) -> _CopilotFile:
 
     A file that was joined from copies has events twice, with the same id, time and type.
     """
-    file = _CopilotFile()
+    file = _CopilotFile(Assets(source.aside))
     seen = set[int]()  # hashes, to keep memory low
     for at in objects_of(source, account):
         agent, kind, data = text(at.value.get("agentId")), text(at.value.get("type")), mapping(at.value.get("data"))
@@ -105,9 +117,19 @@ def _read_file(source: Source, account: Account) -> _CopilotFile:
             file.session_id = (known or named_id) if agent else one_session(at.number, known, named_id)
             context = named(mapping(data.get("context")), cwd="cwd", git_branch="branch")
             file.facts = {**named(data, version="copilotVersion"), **context, **file.facts}
+        elif kind == "session.title_changed":
+            file.facts |= named(data, title="title")
+        elif kind == "subagent.started" and agent:
+            file.agents[agent] = named(
+                data, agent_type="agentName", description="agentDescription", spawned_by="toolCallId"
+            )
         elif kind == _REWIND:
             file.with_rewinds.add(agent)
-        file.places.setdefault(agent, array("Q")).append(source.aside.put((at.number, at.value)))
+        if kind in _SPOKEN:
+            file.last_spoken[agent] = at.number
+        place = source.aside.put((at.number, at.value))
+        file.assets.note(kind, data, place)
+        file.places.setdefault(agent, array("Q")).append(place)
         file.usage.take(at, account)
     return file
 
@@ -181,11 +203,16 @@ def _took(metric: dict[str, Any]) -> dict[str, Any]:
 class _CopilotFile:
     """The lines of a file that are put aside, and facts about the session."""
 
+    assets: Assets
     places: dict[str, array[int]] = field(default_factory=dict)
     """The places of the lines, by sub-agent; "" is the session itself."""
     with_rewinds: set[str] = field(default_factory=set)
     """The sub-agents some of whose events a later line removes."""
     facts: dict[str, Any] = field(default_factory=dict)
+    agents: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """The facts about each sub-agent: its type, its task, and the call that started it."""
+    last_spoken: dict[str, int] = field(default_factory=dict)
+    """The line of the last message of a person or an answer, by sub-agent."""
     session_id: str = ""
     usage: _Usage = field(default_factory=_Usage)
 
@@ -224,11 +251,11 @@ def _event(number: int, entry: dict[str, Any], data: dict[str, Any], model: str,
     time = entry.get("timestamp")
     message_id = text(entry.get("id")) or f"copilot-{number}"
     content = text(data.get("content"))
-    if kind in ("user.message", "system.message") and content:
+    if kind in ("user.message", "system.message") and (content or _has_media(data)):
         source: str | None = "copilot:system" if kind == "system.message" else text(data.get("source"))
         if source in ("", "user"):
             source = None
-        attachments = items(data.get("attachments"))
+        attachments = without_media(items(data.get("attachments")))
         imported = {"attachments": attachments} if attachments else {}
         return MessageRead(user(content, metadata(message_id, time, source=source, imported=imported)), number)
     if kind == "tool.execution_complete":
@@ -244,6 +271,26 @@ def _event(number: int, entry: dict[str, Any], data: dict[str, Any], model: str,
             summary, number, message_id=message_id, time=time, tokens_before=data.get("preCompactionTokens")
         )
     return KeptEntry(entry, number, kind)
+
+
+def _has_media(data: dict[str, Any]) -> bool:
+    attachments = items(data.get("attachments"))
+    return len(without_media(attachments)) < len(attachments)
+
+
+def _with_media(event: Event, kind: str, data: dict[str, Any], assets: Assets, account: Account) -> Event:
+    """Return an event; the images and files of a message or a result are added to its content."""
+    if not isinstance(event, MessageRead):
+        return event
+    media: list[Message] = []
+    if kind == "user.message":
+        media = assets.attached_media(data, event.line, account)
+    elif kind == "tool.execution_complete":
+        media = assets.returned_media(data, event.line, account)
+    if not media:
+        return event
+    blocks = [*blocks_of(event.message["content"]), *media]
+    return event._replace(message={**event.message, "content": blocks})
 
 
 def _output(data: dict[str, Any]) -> Any:

@@ -100,6 +100,61 @@ async def test_a_session_of_copilot_cli(tmp_path: Path) -> None:
     assert report.account.metadata == {"session.start": 1, "session.something_new": 1}
 
 
+async def test_images_clears_and_sub_agents_of_copilot_cli(tmp_path: Path) -> None:
+    """As versions of 2026 write them: an image's data is in its event, or in an event of its own."""
+
+    def event(kind: str, number: int, agent: str = "", **data: Any) -> dict[str, Any]:
+        whole = {"type": kind, "data": data, "id": f"e{number}", "timestamp": "2026-08-01T00:00:00Z"}
+        return {**whole, "agentId": agent} if agent else whole
+
+    png = {"type": "blob", "mimeType": "image/png"}
+    asset = {"type": "image", "mimeType": "image/png", "byteLength": 3}
+    report, history, _ = await imported_history(
+        tmp_path / "events.jsonl",
+        [
+            event("session.start", 1, sessionId="cop-1"),
+            event("session.title_changed", 2, title="See it"),
+            event("user.message", 3, content="before"),
+            event("assistant.message", 4, content="yes"),
+            event("session.context_cleared", 5, messagesCleared=2),
+            event("session.binary_asset", 6, assetId="sha256:a", data="QUJD", **asset),
+            event("session.binary_asset", 7, assetId="sha256:unused", data="REVG", **asset),
+            event(
+                "user.message", 8, content="look", attachments=[{**png, "data": "R0hJ"}, {"type": "file", "path": "/f"}]
+            ),
+            event("user.message", 9, content="", attachments=[{**png, "assetId": "sha256:a"}]),
+            event(
+                "assistant.message", 10, content="", toolRequests=[{"toolCallId": "t", "name": "shot", "arguments": {}}]
+            ),
+            event(
+                "tool.execution_complete",
+                11,
+                toolCallId="t",
+                success=True,
+                result={"content": "a shot", "binaryResultsForLlm": [{**asset, "assetId": "sha256:a"}]},
+            ),
+            event("user.message", 12, content="and", attachments=[{**png, "omittedReason": "too_large"}]),
+            event("subagent.started", 13, "sub1", toolCallId="t", agentName="Explore", agentDescription="looks"),
+            event("assistant.message", 14, "sub1", content="inner"),
+            event("assistant.message", 15, content="done"),
+            event("session.context_cleared", 16, messagesCleared=9),
+        ],
+    )
+    media = [
+        [block["source"]["data"] for block in message["content"] if block["type"] == "image"]
+        for message in history
+        if isinstance(message["content"], list)
+    ]
+    assert media == [["R0hJ"], ["QUJD"], ["QUJD"]]
+    assert [message["content"] for message in history if isinstance(message["content"], str)] == ["", "and", "done"]
+    assert history[0]["metadata"]["imported"] == {"attachments": [{"type": "file", "path": "/f"}]}
+    assert [loss.reason for loss in report.not_carried] == ["an attachment of the type 'image/png': too_large"]
+    assert report.account.mapped["session.binary_asset"] == report.account.metadata["session.binary_asset"] == 1
+    source = records(report.path, "header")[0]["source"]
+    assert (source["title"], source["subagent_tasks"]) == ("See it", ["Explore: looks"])
+    assert records(report.sessions[1].path, "header")[0]["source"]["spawned_by"] == "t"
+
+
 @proof
 async def test_a_compaction_and_a_rewind_of_copilot_cli(tmp_path: Path) -> None:
     """The summary is what the model was given; what a rewind took away is a branch."""
