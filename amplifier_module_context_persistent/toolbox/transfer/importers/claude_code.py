@@ -66,6 +66,8 @@ def read(source: Source, account: Account, as_entry: AsEntry | None = None) -> I
     by_agent: dict[str, list[ClaudeEntry]] = {}
     for entry in file.entries:
         by_agent.setdefault(entry.agent, []).append(entry)
+    if name.startswith("agent-"):
+        _give_to_agent(by_agent)
     if has_session_beside(source.path, file.session_id):
         file.go_on_as(name)
     main = ""  # the session itself; in a sub-agent's file, the first sub-agent
@@ -88,6 +90,19 @@ def read(source: Source, account: Account, as_entry: AsEntry | None = None) -> I
             yield SessionStart("subagent", session_name(name), facts, sub.session_id)
             yield from messages_of(sub, sub.entries)
         account.file = ""
+
+
+def _give_to_agent(by_agent: dict[str, list[ClaudeEntry]]) -> None:
+    """Give the first sub-agent of its own file the entries that name no sub-agent, if none of them says anything.
+
+    The program writes such entries about the session, for example its settings.
+    """
+    others = by_agent.get("", [])
+    if len(by_agent) < 2 or any(entry.speaks for entry in others):
+        return
+    del by_agent[""]
+    first = next(iter(by_agent))
+    by_agent[first] = sorted([*others, *by_agent[first]], key=lambda entry: entry.line)
 
 
 def _with_branches(

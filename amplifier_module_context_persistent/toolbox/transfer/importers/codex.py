@@ -76,6 +76,9 @@ def take(rollout: Rollout, at: SourceObject) -> None:
         if context == rollout.last_context:
             return
         rollout.last_context = context
+    else:
+        rollout.keep(KeptEntry(at.value, at.number, kind))
+        return
     rollout.put(KeptEntry(at.value, at.number, kind))
 
 

@@ -44,8 +44,21 @@ def take_event(rollout: Rollout, at: SourceObject, event: dict[str, Any]) -> Non
         rollout.account.keep(name)
         turns = event.get("num_turns")
         _roll_back(rollout, at.number, turns if isinstance(turns, int) else 1)
+    elif started := _started_agent(kind, event):
+        rollout.account.keep(name)
+        rollout.note_child(*started)
     else:
         rollout.account.skip(name)
+
+
+def _started_agent(kind: str, event: dict[str, Any]) -> tuple[str, str] | None:
+    """Return the thread of a sub-agent that was started, and the id of the call that started it; None without both."""
+    thread = call_id = ""
+    if kind == "collab_agent_spawn_end":
+        thread, call_id = text(event.get("new_thread_id")), text(event.get("call_id"))
+    elif kind == "sub_agent_activity" and event.get("kind") == "started":
+        thread, call_id = text(event.get("agent_thread_id")), text(event.get("event_id"))
+    return (thread, call_id) if thread and call_id else None
 
 
 def _words_in(item: dict[str, Any]) -> str:

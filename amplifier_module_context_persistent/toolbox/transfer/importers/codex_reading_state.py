@@ -19,7 +19,7 @@ from ....forms.openai_in_files import of_provider
 from ..export_mark import ExportedPart
 from .account import Account
 from .codex_files import HistoryBase, RolloutName
-from .events import Event, MessageRead
+from .events import Event, KeptEntry, MessageRead
 from .fields import Message, assistant, metadata, text
 from .waiting_events import WaitingEvents
 
@@ -71,6 +71,8 @@ class Answer:
     """The id of the message from which this package exported the answer; "" for any other answer."""
     reasoning: str = ""
     """The text of the answer's reasoning items."""
+    kept_within: list[KeptEntry] = field(default_factory=list)
+    """The entries between the answer's lines that are kept as metadata."""
 
     @property
     def is_told(self) -> bool:
@@ -188,6 +190,13 @@ class Rollout:
         self.add(event)
         self.reasoned = ""
 
+    def keep(self, entry: KeptEntry) -> None:
+        """Add an entry that is kept as metadata. An answer that is not complete goes on after it."""
+        if self.answer is None:
+            self.put(entry)
+        else:
+            self.answer.kept_within.append(entry)
+
     def add(self, event: Event) -> None:
         """Add an event. Only the last `NEAR` events, which later lines may change, stay in memory.
 
@@ -201,6 +210,11 @@ class Rollout:
         if far.place is None:
             far.place = self.waiting.put(self.event(far))
             far.event = None
+
+    def note_child(self, thread: str, call_id: str) -> None:
+        """Note the call that started a sub-agent, as an event tells it."""
+        if thread in self.children:
+            self.children[thread] = call_id
 
     def note_children(self, call_id: str, content: Any) -> None:
         """Note the call that started a sub-agent: the first call whose result names the sub-agent's thread."""
@@ -354,9 +368,14 @@ class Rollout:
         provider = text(self.facts.get("provider")) or "openai"
         facts = metadata(answer.exported_id or self.line_id(number), time, provider=provider, model=answer.model)
         message = assistant(blocks, calls.values(), facts)
-        if message is None:
-            return
-        self.add(MessageRead(of_provider(message), number))
+        if message is not None:
+            self.add(MessageRead(of_provider(message), number))
+            self._bill_ended(answer)
+        for entry in answer.kept_within:
+            self.add(entry)
+
+    def _bill_ended(self, answer: Answer) -> None:
+        """Bill the answer that was added last, if the usage of its request was reported before."""
         bill = answer.bill or self.next_bill
         if bill is not None:
             self.next_bill = None

@@ -26,6 +26,19 @@ def test_a_sub_agent_keeps_its_session_whatever_its_records_lack(tmp_path: Path)
     assert records(child.path, "header")[0]["source"]["session_id"] == told["sessionId"]
 
 
+def test_a_sub_agents_own_file_is_one_session_whatever_the_program_notes_in_it(tmp_path: Path) -> None:
+    """Entries that name no sub-agent and say nothing belong to the file's."""
+    directory = tmp_path / "s" / "subagents"
+    told = {**says("k1", None, "prompt"), "isSidechain": True, "agentId": "abc"}
+    setting = {"type": "agent-setting", "sessionId": told["sessionId"], "agentSetting": "x"}
+    write_jsonl(directory / "agent-other.jsonl", [told])
+    for number, entries in enumerate([[setting, told], [told, setting]]):
+        source = write_jsonl(directory / "agent-abc.jsonl", entries)
+        report = imported(source, tmp_path / f"{number}.jsonl")
+        assert [(one.kind, one.messages) for one in report.sessions] == [("subagent", 1)]
+        assert [record["type"] for record in records(report.path, "source")] == ["agent-setting"]
+
+
 def persisted(path: str) -> str:
     preview = WHOLE[:100]
     return (

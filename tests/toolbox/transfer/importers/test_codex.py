@@ -352,3 +352,34 @@ def test_a_thread_has_the_name_that_it_was_given_last(tmp_path: Path) -> None:
     [header, *_] = records(report.path, "header")
     assert header["source"]["title"] == "Second"
     assert report.account.metadata["event thread_name_updated"] == 3
+
+
+async def test_an_answer_goes_on_after_an_entry_of_an_unknown_type(tmp_path: Path) -> None:
+    """Versions of 2026 write states of the program between the items of an answer; these are kept."""
+    summary = [{"type": "summary_text", "text": "hm"}]
+    entries = [
+        META,
+        item("user", "go"),
+        line("response_item", type="reasoning", summary=summary, encrypted_content="E"),
+        line("world_state", full=True),
+        line("response_item", type="function_call", name="shell", arguments="{}", call_id="c1"),
+    ]
+    report, history, _ = await imported_history(tmp_path / "r.jsonl", entries)
+    assert texts(history)[-1] == "assistant: thinking shell"
+    assert [record["type"] for record in records(report.path, "source")] == ["world_state"]
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        {"type": "collab_agent_spawn_end", "call_id": "k", "new_thread_id": "t2"},
+        {"type": "sub_agent_activity", "kind": "started", "event_id": "k", "agent_thread_id": "t2"},
+    ],
+    ids=["spawn end", "activity"],
+)
+def test_an_event_tells_which_call_started_a_sub_agent(tmp_path: Path, told: Entry) -> None:
+    """The result of the call may have only a nickname."""
+    main = rollout_of(tmp_path, "t1", "", {**line("event_msg"), "payload": told})
+    rollout_of(tmp_path, "t2", "t1")
+    report = import_session(main, working_dir=str(tmp_path), strict=True)
+    assert records(report.sessions[1].path, "header")[0]["source"]["spawned_by"] == "k"
