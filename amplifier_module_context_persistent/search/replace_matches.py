@@ -7,12 +7,13 @@ encoding is matched a second time, as a person reads it (`messages/secrets/reada
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 
 import regex
 
 from ..messages.secrets.readable import AROUND_CHARS as WORD_AROUND_CHARS
-from ..messages.secrets.readable import readings
+from ..messages.secrets.readable import Reading, json_readings, readings
 from .pattern import SlowPatternError
 
 AROUND_CHARS = 5_000
@@ -58,7 +59,10 @@ def replace_matches(
         if hints.search(text) is None:
             return text
         around_chars = max(len(expression.pattern), WORD_AROUND_CHARS if is_word else AROUND_CHARS)
-        return _replace_encoded(expression, replacement, text, taken, literals, around_chars)
+        decoded: Iterable[Reading] = readings(text, around_chars)
+        if not is_word:
+            decoded = chain(decoded, json_readings(text, around_chars))
+        return _replace_encoded(expression, replacement, text, taken, literals, decoded)
     except (TimeoutError, MemoryError) as error:
         raise SlowPatternError("the expression takes too much time or memory on one of the texts") from error
 
@@ -78,11 +82,11 @@ def _replace_encoded(
     text: str,
     taken: set[str] | None,
     literals: Sequence[Sequence[str]],
-    around_chars: int,
+    decoded: Iterable[Reading],
 ) -> str:
     """Replace the matches that only the decoded text has."""
     spans = set[tuple[int, int]]()
-    for reading in readings(text, around_chars):
+    for reading in decoded:
         if not _may_match(reading.text, literals):
             continue
         for match in expression.finditer(reading.text, concurrent=True, timeout=REPLACE_S):

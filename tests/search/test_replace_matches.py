@@ -1,6 +1,7 @@
 """What a person removes goes in every spelling of it."""
 
 import json
+import re
 from urllib.parse import quote
 
 import pytest
@@ -58,6 +59,26 @@ def test_a_character_beyond_the_first_plane_goes_in_every_encoding(text: str) ->
     assert "Co" not in after
     assert "#" in after
     assert RARE in taken
+
+
+PATHS = ["C:\\new\\ada", "CORP\\ada", "p\\u00e4ss\\\\w", "a\\x41\\b", 'say "p\\q"', "\\\\server\\share"]
+"""Texts with backslashes, some of which read like escapes."""
+
+
+@pytest.mark.parametrize("text", PATHS)
+@pytest.mark.parametrize("levels", range(5))
+def test_a_backslash_goes_where_json_doubles_it(text: str, levels: int) -> None:
+    written = text
+    for _ in range(levels):
+        written = json.dumps(written)[1:-1]
+    after, _ = replaced(re.escape(text), f"it is {written} there")
+    assert after == "it is # there"
+
+
+def test_a_backslash_goes_in_a_long_text_without_spaces() -> None:
+    text = "CORP\\ada"
+    after, _ = replaced(re.escape(text), (json.dumps(text) + "," + "x" * 7_001 + ",") * 40)
+    assert "ada" not in after
 
 
 @pytest.mark.parametrize("size", [300, 3_000])

@@ -1,4 +1,4 @@
-"""Text as a person reads it: terminal escapes, JSON, URL, HTML and mail encodings are undone, and positions are kept.
+r"""Text as a person reads it: terminal escapes, JSON, URL, HTML and mail encodings are undone, and positions are kept.
 
 A search for secrets reads the decoded text, but replaces pieces of the original. An *edit* is a piece of the original
 that stands for another text. `Reading.original` maps a piece of the decoded text back to the original.
@@ -9,6 +9,8 @@ Rules:
 - Terminal escapes are read in two ways. *Joined*: the escape is removed, because a colour may split a token. *Apart*:
   the escape becomes a space, because a token may follow a word of another colour; a link's target becomes text.
 - Only the text near an edit is decoded, in pieces of limited length.
+- `json_readings` is for a person's own text: it undoes one level of JSON's escapes after the other, so that
+  `C:\\new` is a path and not a line end.
 """
 
 from __future__ import annotations
@@ -62,6 +64,16 @@ JSON and the strings of programs (`\u0022`, `\ud83d\ude00`, `\u{1f600}`, `\U0001
 (colours, moves, links, titles; with the 8-bit controls, and as `cat -v` writes them), characters without a width. The
 expression begins with one class of characters, because the engine finds a class ten times as fast as alternatives.
 """
+_JSON_ESCAPE = re.compile(
+    r"""
+    (?P<backslashes> (?:\\\\)+ )
+    | \\ (?: u(?P<pair>[Dd][89ABab][0-9A-Fa-f]{2} \\u [Dd][C-Fc-f][0-9A-Fa-f]{2})
+        | u(?P<unicode>[0-9A-Fa-f]{4}) | (?P<letter>[nrtbf"/]) )
+    """,
+    re.VERBOSE,
+)
+"""What JSON writes in a text: a run of escaped backslashes, which is one edit, or one escaped character."""
+_ESCAPED_BACKSLASH = re.compile(r"\\{2,}")
 _STRUCK = re.compile(r"[^\x08\n]\x08(?P<struck>[^\x08\n])|=(?P<soft_break>\r?\n)")
 """A letter over another one, as in the bold text of manual pages, or a line end that mail adds.
 
@@ -136,6 +148,21 @@ def readings(text: str, around_chars: int = AROUND_CHARS) -> Iterator[Reading]:
             yield read(piece, start, joined=False)
 
 
+def json_readings(text: str, around_chars: int = AROUND_CHARS) -> Iterator[Reading]:
+    """Yield the pieces of a text near its doubled backslashes, with one to four levels of JSON's escapes undone.
+
+    Args:
+        text: any text.
+        around_chars: how many characters on both sides of such backslashes are read with them.
+    """
+    for start, end in _pieces(text, around_chars, _ESCAPED_BACKSLASH):
+        reading = Reading(text[start:end], start)
+        for _ in range(MOST_ROUNDS):
+            if not _decode(_JSON_ESCAPE, reading, joined=True):
+                break
+            yield Reading(reading.text, start, list(reading.rounds))
+
+
 def read(text: str, offset: int = 0, *, joined: bool) -> Reading:
     """Return the decoded form of a whole text.
 
@@ -170,10 +197,10 @@ def colours_in(text: str) -> str:
     return "".join(_COLOUR.findall(text)) if "\x1b" in text else ""
 
 
-def _pieces(text: str, around_chars: int) -> Iterator[tuple[int, int]]:
+def _pieces(text: str, around_chars: int, edits: re.Pattern[str] = _EDIT) -> Iterator[tuple[int, int]]:
     """Yield the spans of a text that have to be decoded; a span ends with a word, or overlaps the next span."""
     start = end = -1
-    for edit in _EDIT.finditer(text):
+    for edit in edits.finditer(text):
         if end < 0:
             start = _start_of_word(text, edit.start() - around_chars)
         elif edit.start() - around_chars > end:
@@ -237,6 +264,8 @@ def _reads_as(match: re.Match[str], *, joined: bool) -> str | None:
     match kind:
         case "struck":
             return inner
+        case "backslashes":
+            return inner[: len(inner) // 2]
         case "letter":
             return _LETTERS.get(inner, inner)
         case "pair":

@@ -7,7 +7,7 @@ Both the raw bytes and the text with decoded escapes are searched, because no pa
 from __future__ import annotations
 
 from ...messages.replace_in_message import Replace
-from ...messages.secrets.readable import read
+from ...messages.secrets.readable import json_readings, read
 
 
 def redact_bytes(content: bytes, replace: Replace) -> bytes | None:
@@ -32,5 +32,7 @@ def _decoded(content: bytes) -> str:
 
 
 def _readings(text: str) -> set[str]:
-    """Return the readings of a text that differ from it: without terminal escapes, or with spaces in their place."""
-    return {read(text, joined=joined).text for joined in (True, False)} - {text}
+    """Return the readings of a text that differ from it: without terminal escapes, with spaces for them, or as JSON."""
+    as_json = {reading.text for reading in json_readings(text, len(text))}
+    as_shown = {read(text, joined=joined).text for joined in (True, False)}
+    return (as_shown | as_json) - {text}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -39,6 +40,12 @@ def test_a_match_is_seen_however_it_is_written(written: str) -> None:
     expected = b"\xff[redacted] \x00rest" if written == "as it is" else None
     assert redact_bytes(content, without_secret) == expected
     assert not holds_match(b'\xff \\u0073ome "other %32 text', without_secret)
+
+
+@pytest.mark.parametrize("line", [{"content": "CORP\\ada"}, {"content": json.dumps({"user": "CORP\\ada"})}])
+def test_a_backslash_is_seen_where_json_doubles_it(line: dict[str, str]) -> None:
+    damaged = json.dumps(line).encode()[:-1]
+    assert redact_bytes(damaged, lambda text: text.replace("CORP\\ada", "[redacted]")) is None
 
 
 @pytest.mark.usefixtures("project")
