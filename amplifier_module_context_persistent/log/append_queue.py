@@ -112,11 +112,12 @@ class AppendQueue:
             LogError: as `Log.append`; and whatever `prepare` raises.
         """
         try:
-            if small and (stored := self.append_at_once(prepare)) is not None:
-                return stored
+            stored = self.append_at_once(prepare) if small else None
         except Exception:
             unstored()
             raise
+        if stored is not None:
+            return stored
         item = Item(prepare, appends=True, unstored=unstored, looks_back=looks_back, ids=ids)
         try:
             ordinals: range = await self._answer(item)

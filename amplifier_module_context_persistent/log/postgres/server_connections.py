@@ -489,8 +489,7 @@ def first_line(error: Exception) -> str:
 
 def _warn_of_unproved_host(info: psycopg.ConnectionInfo, shown: str) -> None:
     """Log a warning if the server is another machine, and the connection does not prove which machine it is."""
-    is_local = info.host.startswith("/") or info.host in _LOCAL_HOSTS
-    if is_local:
+    if info.host.startswith("/") or info.host in _LOCAL_HOSTS:
         return
     sslmode = info.get_parameters().get("sslmode", "prefer")
     if sslmode != "verify-full":

@@ -25,9 +25,11 @@ def is_reference(text: str, secret: Secret) -> bool:
         return True
     if _is_encrypted(text, secret):
         return True
-    if before.endswith(_QUOTES) or not ("{{" in before or "{%" in before or "<%" in before):
+    may_be_in_template = "{{" in before or "{%" in before or "<%" in before
+    if before.endswith(_QUOTES) or not may_be_in_template:
         return False
-    return _OPENS.search(before) is not None and _CLOSES.match(text, secret.end, secret.end + _AROUND_CHARS) is not None
+    is_opened = _OPENS.search(before) is not None
+    return is_opened and _CLOSES.match(text, secret.end, secret.end + _AROUND_CHARS) is not None
 
 
 def _is_encrypted(text: str, secret: Secret) -> bool:

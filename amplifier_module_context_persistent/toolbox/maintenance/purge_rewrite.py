@@ -36,6 +36,7 @@ from .chained_lines import ChainedLines
 from .purge_options import Purge, PurgeCounts
 from .redact_control import redact_control, without_title
 from .redact_raw_bytes import redact_bytes
+from .reused_scan import are_same_lines
 
 SCANNER = partial(Scanner, finds_plain_users=False)
 """Makes the scanner of a purge, which need not find plain messages of a person."""
@@ -171,7 +172,7 @@ class Rewrite:
         index = self._scanner.index
         if index.live != old_index.live or len(index) != self._total:
             raise PurgeError(_TOO_DAMAGED if index.damage else _CHANGED)
-        if not _are_same_lines(index, old_index):
+        if not are_same_lines(index, old_index):
             raise PurgeError(_CHANGED)
         if self._purge.cleared:
             for ordinal, content in self._reader.lines(old_index.live):
@@ -482,14 +483,6 @@ class Rewrite:
 
 
 _TOLERATED = ("unreadable", "glued", "unchained", "checksum", "repeated")
-
-
-def _are_same_lines(found: Index, known: Index) -> bool:
-    """Return whether two scans of a log found the same messages at the same offsets, and the same damage."""
-    mine, theirs = found.columns, known.columns
-    if (mine.offsets, mine.checks, mine.flags) != (theirs.offsets, theirs.checks, theirs.flags):
-        return False
-    return [(one.kind, one.offset) for one in found.damage] == [(one.kind, one.offset) for one in known.damage]
 
 
 def check_written(index: Index, expected: list[int]) -> None:

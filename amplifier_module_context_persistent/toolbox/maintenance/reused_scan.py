@@ -75,3 +75,11 @@ class KnownScan:
 
     def follow_file(self, path: str, before: os.stat_result, after: os.stat_result) -> None:
         """Do nothing: the scan is valid only for the file that was scanned."""
+
+
+def are_same_lines(found: Index, known: Index) -> bool:
+    """Return whether two scans of a log found the same messages at the same offsets, and the same damage."""
+    mine, theirs = found.columns, known.columns
+    if (mine.offsets, mine.checks, mine.flags) != (theirs.offsets, theirs.checks, theirs.flags):
+        return False
+    return [(one.kind, one.offset) for one in found.damage] == [(one.kind, one.offset) for one in known.damage]

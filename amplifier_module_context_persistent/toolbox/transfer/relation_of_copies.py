@@ -237,9 +237,11 @@ def _parting_of_imports(one: ReadableLog, two: ReadableLog) -> Comparison:
     """Return the place of parting of two imports of one source: the first message in which they differ."""
     pairs = zip(one.index.columns.id_hashes, two.index.columns.id_hashes, strict=False)
     common = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
-    line = messages = 0
+    line = 0  # the number of lines before the first message that differs
+    messages = 0
     for record in whole_lines(one):
-        messages += not record.startswith(CONTROL_HEAD)
+        if not record.startswith(CONTROL_HEAD):
+            messages += 1
         if messages > common:
             break
         line += 1
