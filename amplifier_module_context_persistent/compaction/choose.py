@@ -152,9 +152,11 @@ def merge_gaps(draft: Draft, forms: Forms) -> None:
     ranked = []
     for between in stretches:
         if stay.isdisjoint(between):
-            human = max([leave[p] for p in between]) >= Stage.PEOPLE
-            ranked.append((human, between[0] if human else sum([sizes[p] for p in between]), between))
-    for _, _, between in sorted(ranked)[: -(-excess // GAP_TOKENS)]:
+            is_persons = max([leave[p] for p in between]) >= Stage.PEOPLE
+            order = between[0] if is_persons else sum([sizes[p] for p in between])  # the oldest first, or the smallest
+            ranked.append((is_persons, order, between))
+    wanted = (excess + GAP_TOKENS - 1) // GAP_TOKENS  # rounded up: each stretch that goes merges two gaps
+    for _, _, between in sorted(ranked)[:wanted]:
         for position in between:
             draft.leave_out(position)
 

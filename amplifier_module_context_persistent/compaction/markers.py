@@ -163,8 +163,8 @@ def _marked_after_next_call(draft: Draft, gaps: Sequence[Gap]) -> set[str]:
     """
     turn = draft.view.turn
     in_turn = [] if turn is None else draft.view.members[turn + 1 :]
-    last = {members[0].id: members[-1].id for members in in_turn if len(members) > 1}
-    return {gap.before for gap in gaps if gap.after and last.get(gap.before) == gap.after}
+    last_results = {members[0].id: members[-1].id for members in in_turn if len(members) > 1}  # by the group's head
+    return {gap.before for gap in gaps if gap.after and last_results.get(gap.before) == gap.after}
 
 
 def _unmarkable(draft: Draft, plan: Plan) -> set[str]:
@@ -175,9 +175,12 @@ def _unmarkable(draft: Draft, plan: Plan) -> set[str]:
     """
     groups = draft.view.groups
     turn = draft.view.turn
-    kept = [] if turn is None else [position for position in draft.kept_positions() if position > turn]
+    if turn is None:
+        return set()
+    kept = [position for position in draft.kept_positions() if position > turn]
     after_model_text = {groups[position].head.id for position in kept[1:]}  # before the first is the person's message
-    return {gap.before for gap in plan.left_out.gaps or () if not gap.after and gap.before in after_model_text}
+    unmarked = [gap for gap in plan.left_out.gaps or () if not gap.after]
+    return {gap.before for gap in unmarked if gap.before in after_model_text}
 
 
 def _files(known: Sequence[str], uses: Sequence[ToolUse], kind: str) -> tuple[str, ...]:
