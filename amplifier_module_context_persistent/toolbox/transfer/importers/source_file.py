@@ -12,13 +12,11 @@ from __future__ import annotations
 
 import codecs
 import errno
-import gzip
 import io
 import itertools
 import os
 import re
 import sys
-import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from secrets import token_hex
 from typing import Any, BinaryIO, NamedTuple
@@ -29,11 +27,12 @@ from ....log.filesystem import FileSystem, open_file
 from ..plain_copies import PrivateDirectory
 from ..sealing import HEAD_BYTES, SealError, identities_in, is_sealed, unseal
 from ..spool import LARGE_BYTES, SMALL_SOURCE_BYTES, Spool, SpooledValues
-from ..zstandard import MOST_UNPACKED_BYTES, most_unpacked_bytes, opened_zstd, zstd
+from ..zstandard import MOST_UNPACKED_BYTES, most_unpacked_bytes
 from . import long_list
 from .account import Account
 from .lines import BLOCK_BYTES, BOM, CUT, Line, as_object, read_lines
 from .refused_import import ImportRefusedError
+from .source_bytes import UNPACKERS, RawFile, blocks_of
 from .text_around import DocumentInText, find_document, is_readable
 from .text_encoding import FIRST_BYTES, as_utf8, not_utf8, wide_codec
 
@@ -128,7 +127,7 @@ class Source:
         if is_sealed(self._files.read(self._fd, HEAD_BYTES, 0)):
             self._continue_with(self._unseal(identity))
         most_bytes = most_unpacked_bytes(self.size)
-        unpack = _UNPACKERS.get(self._files.read(self._fd, 2, 0))
+        unpack = UNPACKERS.get(self._files.read(self._fd, 2, 0))
         archive = archived_bytes(self._read_at, self.size, self.path)
         if archive is not None:  # an archived log, of which damaged parts are passed over
             self._continue_with(self._spool_pieces(archive.contents(), most_bytes))
@@ -164,7 +163,7 @@ class Source:
         Raises:
             ImportRefusedError: the content has more than `most_bytes` bytes.
         """
-        pieces = _blocks_of(packed)
+        pieces = blocks_of(packed)
         return self._spool_pieces(as_utf8(pieces, codec) if codec else pieces, most_bytes)
 
     def _spool_pieces(self, pieces: Iterable[bytes], most_bytes: int) -> int:
@@ -217,11 +216,12 @@ class Source:
     @property
     def modified_s(self) -> float:
         """When the file was written, in seconds since 1970."""
-        return os.stat(self.path).st_mtime if self.path != STANDARD_INPUT else os.fstat(self._fd).st_mtime
+        status = os.fstat(self._fd) if self.path == STANDARD_INPUT else os.stat(self.path)
+        return status.st_mtime
 
     def _reader(self) -> io.BufferedReader:
         """Return a new reader that begins at the start of the file."""
-        return io.BufferedReader(_RawFile(self._files, self._fd), BLOCK_BYTES)
+        return io.BufferedReader(RawFile(self._files, self._fd), BLOCK_BYTES)
 
     def _begin_of(self, lines: Iterator[Line]) -> list[Line]:
         """Return the first lines, by which the format is recognised."""
@@ -405,24 +405,6 @@ class Source:
         return self._no_document
 
 
-class _RawFile(io.RawIOBase):
-    """An open file, as a Python file object, that is read with the given system calls."""
-
-    def __init__(self, files: FileSystem, fd: int) -> None:
-        self._files = files
-        self._fd = fd
-        self._offset = 0
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any, /) -> int:
-        block = self._files.read(self._fd, len(buffer), self._offset)
-        self._offset += len(block)
-        buffer[: len(block)] = block
-        return len(block)
-
-
 def _given_once(lines: list[Line]) -> Iterator[Line]:
     """Yield the lines in order, and drop each from memory."""
     lines.reverse()
@@ -432,29 +414,14 @@ def _given_once(lines: list[Line]) -> Iterator[Line]:
 
 def _line_of_entry(number: int, value: Any) -> Line:
     """Return an entry of a document's list as a line."""
-    return Line(number, 0, error=value.reason) if isinstance(value, long_list.UnreadEntry) else Line(number, 0, value)
+    if isinstance(value, long_list.UnreadEntry):
+        return Line(number, 0, error=value.reason)
+    return Line(number, 0, value)
 
 
 def _ends_early(error: str) -> bool:
     """Return whether an error of `orjson` means that the JSON ends too early."""
     return "end of data" in error
-
-
-def _blocks_of(packed: BinaryIO | io.BufferedIOBase) -> Iterator[bytes]:
-    try:
-        while piece := packed.read(BLOCK_BYTES):
-            yield piece
-    except EOFError:
-        raise ImportRefusedError("the compressed file is cut: it ends within its data") from None
-    except (zstd.ZstdError, zlib.error, gzip.BadGzipFile) as error:
-        raise ImportRefusedError(f"cannot be decompressed: {error}") from error
-
-
-_UNPACKERS: dict[bytes, Callable[[io.BufferedReader], io.BufferedIOBase]] = {
-    b"\x1f\x8b": lambda file: gzip.GzipFile(fileobj=file),
-    b"\x28\xb5": opened_zstd,
-}
-"""The decompressors, by the first two bytes of a file."""
 
 
 class Sample(NamedTuple):
