@@ -221,9 +221,12 @@ def _largest_units(seconds: int) -> tuple[str, str]:
 
 
 def scaled(number: float, units: str) -> str:
-    """Return a number as text with at most four digits and a unit."""
-    for unit in ("", *units):
+    """Return a number as text in the first unit in which it has at most four digits, or in the last unit."""
+    unit = ""
+    for larger_unit in units:
         if number < 1000:
-            return f"{number:.1f}{unit}" if unit and number < 100 else f"{number:.0f}{unit}"
+            break
         number /= 1000
-    return f"{number:.0f}{units[-1]}"
+        unit = larger_unit
+    has_decimal = unit != "" and number < 100
+    return f"{number:.1f}{unit}" if has_decimal else f"{number:.0f}{unit}"

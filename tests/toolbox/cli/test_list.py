@@ -16,7 +16,7 @@ from rich.cells import cell_len
 
 from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.catalogue import catalogue_file
-from amplifier_module_context_persistent.toolbox.cli.session_rows import time_taken
+from amplifier_module_context_persistent.toolbox.cli.session_rows import scaled, time_taken
 from amplifier_module_context_persistent.toolbox.transfer.fork_session import fork_session
 from tests.support.commands import is_harmless, run, without_colours
 from tests.support.messages import fill
@@ -390,6 +390,14 @@ def test_a_list_that_is_sorted_begins_with_the_largest() -> None:
 )
 def test_a_length_of_time_has_two_units_if_both_fit(seconds: float, told: str) -> None:
     assert time_taken(seconds) == told
+
+
+@pytest.mark.parametrize(
+    ("number", "told"),
+    [(0, "0"), (999, "999"), (1000, "1.0k"), (99_949, "99.9k"), (100_000, "100k"), (1_500_000, "1.5M"), (2e9, "2000M")],
+)
+def test_a_number_has_at_most_four_digits(number: float, told: str) -> None:
+    assert scaled(number, "kM") == told
 
 
 def test_the_order_of_turns_and_of_what_resuming_costs() -> None:

@@ -186,13 +186,18 @@ async def test_one_conversation_alone(home: Path) -> None:
     old = {
         "uuid": "c-2",
         "name": "",
-        "chat_messages": [{"uuid": "x", "sender": "human", "text": "hi"}, {"sender": "?"}],
+        "chat_messages": [
+            {"uuid": "x", "sender": "human", "text": "hi"},
+            {"sender": "?"},
+            {"sender": "assistant", "text": "ho"},
+        ],
     }
     path = home / "conversation.json"
     path.write_text(json.dumps(old))
     report = imported(path, home / "log.jsonl")
     history, _ = await history_and_view(report.path)
-    assert texts(history) == ["user: hi"]
+    assert texts(history) == ["user: hi", "assistant: ho"]
+    assert [message["metadata"]["message_id"] for message in history] == ["x", "claude-ai-3"]
     assert [one.reason for one in report.account.lost] == ["a message of ?"]
 
 
