@@ -123,7 +123,8 @@ def keep_ranked_words(log: Log) -> None:
         for ordinals in batches(log, known.messages):
             offsets = log.index.columns.offsets[ordinals.start : ordinals.stop]
             batch = Batch(list(zip(offsets, log.read(ordinals), strict=True)), None)
-            if not fill.take(batch, ends_of(log, ordinals)) or time.monotonic() > deadline:
+            is_taken = fill.take(batch, ends_of(log, ordinals))
+            if not is_taken or time.monotonic() > deadline:
                 return
     except LogError as error:
         logger.debug("%s: its words are not kept: %s", location, error)

@@ -288,9 +288,12 @@ def answer(content: Any, calls: Sequence[Message], calls_at: Sequence[int] = (),
 
 def in_places(blocks: Sequence[Message], calls: Sequence[Message], places: Any) -> list[Message]:
     """Return blocks and calls in the order in which their provider gave them. Without `places`, calls are last."""
-    is_list = isinstance(places, list) and len(places) == len(calls) > 0
-    if not is_list or places != sorted(set(places)) or places[-1] >= len(blocks) + len(calls):
-        return [*blocks, *calls]
+    calls_last = [*blocks, *calls]
+    if not calls or not isinstance(places, list) or len(places) != len(calls):
+        return calls_last
+    are_ascending = places == sorted(set(places))
+    if not are_ascending or places[-1] >= len(calls_last):
+        return calls_last
     ordered = list(blocks)
     for place, call in zip(places, calls, strict=True):
         ordered.insert(place, call)

@@ -291,7 +291,8 @@ class _ManyLogs:
         for stored in self._stored:
             yield from stored.postings(key)
         for number, segment in self._made.items():
-            if (found := segment.postings(key)).weights:
+            found = segment.postings(key)
+            if found.weights:
                 yield number, found
 
     def seconds(self, segment: int, number: int) -> int:

@@ -174,14 +174,16 @@ def _with_id(main: SessionDraft, derived: str, mark: str, to: Destination, taken
     because other agents choose their own ids.
     """
     check_session_id(derived)
-    for session_id in (derived, f"{derived}-{mark}"):
-        found = to.found_before(session_id, main.target.key)
-        if found:
+    marked = f"{derived}-{mark}"
+    for session_id in (derived, marked):
+        imported_before = to.found_before(session_id, main.target.key)
+        if imported_before:
             main.target.session_id = session_id
-            return replace(to, beside=found)
+            return replace(to, beside=imported_before)
     wanted = to.place(derived)
+    # A log with another key is another session's; None means that there is no log.
     is_taken = wanted in taken_paths or key_at(wanted) not in (None, main.target.key)
-    main.target.session_id = f"{derived}-{mark}" if is_taken else derived
+    main.target.session_id = marked if is_taken else derived
     return to
 
 

@@ -174,7 +174,8 @@ def _look_at_agent_forks(planned: SessionPurge, found: Iterable[AgentFork], repl
         matches = matches_in(one, replace)
         if matches and one.is_ours():
             planned.agent_forks.append(one)
-            planned.linked += [one.path] if one.has_other_names() else []
+            if one.has_other_names():
+                planned.linked.append(one.path)
         elif matches:
             planned.copies.append(f"{one.path}: {matches}, a fork that went on in {one.agent}")
 
