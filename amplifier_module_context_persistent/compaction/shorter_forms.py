@@ -92,7 +92,7 @@ class Forms:
         return known is not None and known.shown_chars <= shortest.shown_chars
 
     def _has_body(self, position: int) -> bool:
-        """Return whether a person's message may have a pasted body that can be cut.
+        """Return whether a person's message has a pasted body that can be cut, or cut further than before.
 
         The first message that a person wrote is the task. Its bodies may be cut only if the message exceeds
         `FIRST_SHARE` of the room.
@@ -101,7 +101,10 @@ class Forms:
         head = draft.view.groups[position].head
         if head.tokens < LEAST_BODY_TOKENS or position in draft.fixed:
             return False
-        return position != draft.view.first_person or head.tokens > FIRST_SHARE * draft.room_tokens
+        if position == draft.view.first_person and head.tokens <= FIRST_SHARE * draft.room_tokens:
+            return False
+        [(entry, forms)] = self._bodies(position)
+        return any(self._shorter_than_now(entry, forms, LEAST_SAVED))
 
     def forms_at(self, position: int, stage: Stage) -> list[Form]:
         """Return the forms of a group at a stage. The form that leaves the group out, if allowed, is first."""
