@@ -121,6 +121,9 @@ def joined(text: str, spans: Sequence[Span]) -> list[Span]:
 
 def _is_small(text: str, start: int, end: int) -> bool:
     """Return whether a gap is too short to be replaced by a mark."""
+    beginning = text[start : min(end, start + 2 * LEAST_GAP_CHARS)]
+    if len(beginning.strip()) >= LEAST_GAP_CHARS:
+        return False  # nearly always, and most of a long text need not be copied
     return len(text[start:end].strip()) < LEAST_GAP_CHARS
 
 

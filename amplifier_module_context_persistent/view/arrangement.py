@@ -410,8 +410,11 @@ def _group_with(message_id: str, groups: Sequence[Group]) -> int | None:
     if not message_id:
         return None
     for at, group in enumerate(groups):
-        if any(entry.id == message_id for entry in group.entries()):
+        if group.head.id == message_id:
             return at
+        for result in group.results:
+            if result is not None and result.id == message_id:
+                return at
     return None
 
 
