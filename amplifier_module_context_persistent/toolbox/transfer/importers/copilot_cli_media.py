@@ -34,9 +34,8 @@ class Assets:
         """Note an event that has an asset, or refers to one."""
         if kind == ASSET:
             self.places[text(data.get("assetId"))] = place
-            return
-        for one in (*_attached(data), *_returned(data)):
-            self.used.add(text(one.get("assetId")))
+        elif "attachments" in data or "result" in data:
+            self.used.update(text(one.get("assetId")) for one in (*_attached(data), *_returned(data)))
 
     def is_used(self, kind: str, data: dict[str, Any]) -> bool:
         """Return whether an event has an asset that becomes a part of a message."""
