@@ -21,7 +21,7 @@ from .answer_items import answer_cut
 from .groups import Groups
 from .persons_words import Divided, divided, prose_chars, told_lines, words_cut
 from .plan_request import PlanRequest
-from .quotes import SAID_SHARE, quote_tokens
+from .quotes import SAID_SHARE
 from .whole_rows import with_whole_rows
 
 MARKER_TOKENS = 20  # the approximate size of a cut's marker; a cut that saves less is not worth it
@@ -92,15 +92,10 @@ class Draft:
         self.target_tokens = self.unmovable_tokens + self.room_tokens
         self.threshold_tokens = self.unmovable_tokens + int(movable * request.config.compact_threshold)
         self.total_messages = sum([1 + len(group.results) for group in view.groups])
-        is_quoted = self.gap_tokens > 0 and not request.summary_so_far
-        self.quotes_room = int(SAID_SHARE * self.room_tokens) if is_quoted else 0
-        """The tokens that quotes may take."""
-        self._quotes = [one.quote_tokens if is_quoted else 0 for one in view.facts]
-        """For each group, the estimated tokens of the quotes that the marker shows if the group is left out."""
-        self._quotes_sum = quote_tokens(request.so_far.plan.left_out.gaps or (), request.count) if is_quoted else 0
-        """The tokens of all quotes, also of those for which `quotes_room` is too small."""
-        gap_tokens = self.gap_tokens * sum(self.gap_before)
-        self.total_tokens = self.fixed_tokens + sum(self.sizes) + gap_tokens + min(self._quotes_sum, self.quotes_room)
+        self._is_quoted = self.gap_tokens > 0 and not request.summary_so_far
+        """Whether gaps have quotes."""
+        self.total_tokens = self.fixed_tokens + sum(self.sizes) + self.gap_tokens * sum(self.gap_before)
+        """The tokens of the view, without quotes, which come on top of the target (`quotes_room`)."""
         self._shown: dict[str | int, tuple[Cut | None, frozenset[str]]] = {}
         self._estimated: dict[str, _Estimated] = {}
         """The messages whose tokens are estimated, by id."""
@@ -188,25 +183,29 @@ class Draft:
         """Return the number of tokens that leaving out a group saves.
 
         These are the group's own tokens, minus the marker of a new gap. If the group is between two gaps, a marker is
-        saved too, because the gaps become one. The group's quotes are subtracted, as far as there is room for them.
+        saved too, because the gaps become one.
         """
         kept = self.kept
         after = position + 1
         gap_before = self.gap_before[position] or (position > 0 and not kept[position - 1])
         gap_after = after < len(kept) and (self.gap_before[after] or not kept[after])
-        freed = self.sizes[position] + self.gap_tokens * (gap_before + gap_after - 1)
-        quoted = self._quotes[position]
-        return freed - max(0, min(quoted, self.quotes_room - self._quotes_sum)) if quoted else freed
+        return self.sizes[position] + self.gap_tokens * (gap_before + gap_after - 1)
+
+    @property
+    def quotes_room(self) -> int:
+        """The tokens that quotes may take, on top of the other tokens of the view and up to the threshold."""
+        if not self._is_quoted:
+            return 0
+        return max(0, min(int(SAID_SHARE * self.room_tokens), self.threshold_tokens - self.total_tokens))
 
     def quoted_tokens(self, position: int) -> int:
         """Estimate the number of tokens in the quotes that are shown of a group if it is left out."""
-        return self._quotes[position]
+        return self.view.facts[position].quote_tokens if self._is_quoted else 0
 
     def leave_out(self, position: int) -> None:
         """Leave a group out of the view."""
         self.total_tokens -= self.freed_by_leaving_out(position)
         self.total_messages -= 1 + len(self.view.groups[position].results)
-        self._quotes_sum += self._quotes[position]
         self.kept[position] = False
 
     def may_fit_again(self, position: int, most_tokens: int) -> bool:
@@ -216,14 +215,12 @@ class Draft:
         """
         if any(one.position == position for one in self._estimated.values()):
             return True  # the estimated tokens are counted when the group is put back
-        own = self.sizes[position] - self.gap_tokens - self._quotes[position]
-        return self.total_tokens + own <= most_tokens
+        return self.total_tokens + self.sizes[position] - self.gap_tokens <= most_tokens
 
     def put_back(self, position: int) -> None:
         """Put a left-out group back into the view."""
         self.kept[position] = True
         self.total_messages += 1 + len(self.view.groups[position].results)
-        self._quotes_sum -= self._quotes[position]
         self.total_tokens += self.freed_by_leaving_out(position)
         if self._estimated:
             self._settle([one for one in self._estimated.values() if one.position == position])

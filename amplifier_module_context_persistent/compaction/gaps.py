@@ -18,7 +18,7 @@ from .draft import Draft
 from .failed_commands import MOST_KNOWN
 from .groups import Groups
 from .marker_wording import ANSWER, PERSON
-from .quotes import Quotable, quotes_of, within_room
+from .quotes import Quotable, quotes_of, says_more, within_room
 
 
 def find_gaps(draft: Draft) -> tuple[Gap, ...]:
@@ -27,7 +27,7 @@ def find_gaps(draft: Draft) -> tuple[Gap, ...]:
     index = draft.request.history.index_of
     shown_before = {place: number for number, place in enumerate(_shown_places(draft))}
     known = {gap.before: gap for gap in draft.request.so_far.plan.left_out.gaps or ()}
-    said = quotes_of(_quotable(draft), draft.request.fetch, draft.quotes_room)
+    said = quotes_of(_worth_a_quote(draft), draft.request.fetch, draft.quotes_room)
     found: list[Gap] = []
     last = -1
     missing_so_far = 0
@@ -45,12 +45,19 @@ def find_gaps(draft: Draft) -> tuple[Gap, ...]:
     return within_room(found, draft.quotes_room, draft.request.count)
 
 
-def _quotable(draft: Draft) -> dict[int, list[Quotable]]:
-    """Return the messages worth a quote in the groups that are left out, by position; none if there is no room."""
+def _worth_a_quote(draft: Draft) -> dict[int, list[Quotable]]:
+    """Return the messages worth a quote in the groups that are left out, by position; none if there is no room.
+
+    A quote that says no more than the names in the view is not worth it.
+    """
     if not draft.quotes_room:
         return {}
     facts = draft.view.facts
-    return {at: facts[at].quotable for at, kept in enumerate(draft.kept) if not kept and facts[at].quotable}
+    quotable = {at: facts[at].quotable for at, kept in enumerate(draft.kept) if not kept and facts[at].quotable}
+    if not quotable:
+        return {}
+    shown_names = set[str]().union(*[draft.shown_terms(position) for position in draft.kept_positions()])
+    return {position: quotes for position, quotes in quotable.items() if says_more(quotes, shown_names)}
 
 
 def _shown_places(draft: Draft) -> list[int]:

@@ -27,6 +27,7 @@ from .draft import Draft, floor, pinned
 from .losses import LargestTextLoss, Loss
 from .markers import cost_of, with_left_out, write_inserted
 from .plan_request import PlanRequest
+from .quotes import quote_tokens
 from .repeated_words import shorten_repeated
 from .shorter_forms import SHORTENING, Forms
 from .stale_reads import replace_stale_reads
@@ -107,7 +108,7 @@ def compact(request: PlanRequest) -> Compaction:
     """
     draft = Draft(request)
     strategy = STRATEGIES[request.strategy]
-    tokens_before = draft.total_tokens
+    tokens_before = draft.total_tokens + quote_tokens(request.so_far.plan.left_out.gaps or (), request.count)
     if request.summary_so_far:
         draft.reserve(request.count(inserted_message("user", request.summary_so_far.join(SUMMARY_TAGS))))
     if not draft.fits(draft.target_tokens):

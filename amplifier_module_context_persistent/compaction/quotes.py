@@ -9,6 +9,7 @@ Rules:
 - Three kinds of text are quoted: the model's texts of at least `LEAST_SAID_CHARS`, a person's words when rejecting a
   call, and a person's answers to a tool that asks. The last two are quoted as tool results, because any tool may claim
   that a person said something.
+- A model's text below `PLAIN_SAID_CHARS` is not quoted if the view shows all names in it anyway.
 - The last sentence of a model's text is left out if it names nothing: it says what the call does, and the marker counts
   the call.
 - Quotes take at most `SAID_SHARE` of the room, which is the part of the target that plans can fill. The model's oldest
@@ -35,6 +36,7 @@ from ..view.tool_groups import Group
 # Measured: docs/experiments.md ("Quotes").
 SAID_SHARE = 0.08  # of the room
 LEAST_SAID_CHARS = 100  # of a model's text: shorter texts say what is done next ("Now I run the tests")
+PLAIN_SAID_CHARS = 160  # of a model's text that is quoted whatever it names
 HEAD_CHARS, TAIL_CHARS = 160, 80  # of a quote
 
 _SAID = "You said"
@@ -85,6 +87,20 @@ def estimated_tokens(quotes: Sequence[Quotable]) -> int:
 def quote_tokens(gaps: Iterable[Gap], count: Count) -> int:
     """Return the total number of tokens in the quotes of some gaps."""
     return sum([count({"content": quote.text}) for gap in gaps for quote in gap.said])
+
+
+def says_more(quotes: Sequence[Quotable], shown_names: Set[str]) -> bool:
+    """Return whether the quotes of a group say more than the names in `shown_names`.
+
+    They do not if the only one is a short text of the model, and all names in it are among these.
+    """
+    if not _is_of_model(quotes):
+        return True
+    ((head, _),) = quotes
+    terms = head.gist.terms
+    if sum(terms.text_chars) >= PLAIN_SAID_CHARS:
+        return True
+    return not terms.places or not terms.places.keys() <= shown_names
 
 
 def quotes_of(

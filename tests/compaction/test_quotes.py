@@ -7,7 +7,7 @@ import pytest
 from amplifier_module_context_persistent.compaction.draft import Draft
 from amplifier_module_context_persistent.compaction.gaps import find_gaps
 from amplifier_module_context_persistent.compaction.plan_request import ViewSoFar
-from amplifier_module_context_persistent.compaction.quotes import shortened, within_room
+from amplifier_module_context_persistent.compaction.quotes import SAID_SHARE, shortened, within_room
 from amplifier_module_context_persistent.messages.message import text_of
 from amplifier_module_context_persistent.view.plan import Gap, LeftOut, Plan, Quote
 from tests.support.drafts import count, request_of
@@ -87,6 +87,39 @@ def test_a_persons_words_in_a_result_are_quoted_as_a_result(tool: str, result: s
     """Never as the person's own message; any tool may claim that a person spoke."""
     (gap,) = gaps(work(step(1, tool=tool, result=result)), [1])
     assert [quote.text for quote in gap.said] == ([quoted] if quoted else [])
+
+
+@pytest.mark.parametrize(
+    ("said", "shown", "is_quoted"),
+    [
+        (f"{FOUND} It is `test_setup.py`.", "see test_setup.py", False),
+        (f"{FOUND} It is `test_setup.py`.", "see test_teardown.py", True),
+        (f"{FOUND} It waits forever.", "see test_setup.py", True),
+        (f"{FOUND} {FOUND} It is `test_setup.py`.", "see test_setup.py", True),
+    ],
+    ids=["names that the view shows", "another name", "no name", "long"],
+)
+def test_a_short_text_is_quoted_if_it_says_more_than_names_in_view(said: str, shown: str, *, is_quoted: bool) -> None:
+    """A long one says more in any case; a name that only another left-out call has is not in view."""
+    steps = work(step(1, said=said), step(2, result=shown), step(3, result="see test_setup.py"))
+    quoted = [quote.id for gap in gaps(steps, [1, 3]) for quote in gap.said]
+    assert quoted == (["a1"] if is_quoted else [])
+
+
+def test_quotes_come_on_top_of_the_target_and_stay_below_the_threshold() -> None:
+    """What they take is not taken from the other messages."""
+    steps = work(*[step(number, said=CAUSE) for number in range(1, 31)])
+    made = Draft(request_of(steps, 4_000))
+    sizes = list(made.sizes)
+    before = made.total_tokens
+    for position in range(1, 31):
+        made.leave_out(position)
+    assert made.total_tokens == before - sum(sizes[1:31]) + made.gap_tokens
+    assert made.quotes_room == int(SAID_SHARE * made.room_tokens)
+    made.reserve(made.threshold_tokens - made.total_tokens - 50)
+    assert made.quotes_room == 50
+    made.reserve(100)
+    assert made.quotes_room == 0
 
 
 def test_a_growing_gap_keeps_its_quotes_in_order() -> None:
