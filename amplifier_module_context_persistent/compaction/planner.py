@@ -34,7 +34,7 @@ from .stale_reads import replace_stale_reads
 from .strategies import STRATEGIES, Strategy
 from .summary_span import leave_out_span
 
-NOTICE_SHARE = 0.01  # of the target, left free for the notice
+FREE_SHARE = 0.01  # of the target, left free for the notice, and as much for quotes if there is anything to quote
 # Measured: docs/experiments.md ("Constants of the choice").
 NEWEST_SHARE = 0.3  # of the room, for results in groups that must stay; then of the rest, for other newest results
 OLDER_SHARE = 0.6  # of the target's room, left to older messages if the newest messages are large
@@ -115,14 +115,12 @@ def compact(request: PlanRequest) -> Compaction:
         shorten_repeated(draft)
     goals = Goals.of(draft)
     forms = Forms(draft, strategy.promises)
-    notice_tokens = 0
-    if request.config.compaction_notice_enabled:
-        notice_tokens = int(NOTICE_SHARE * draft.target_tokens)
-    draft.reserve(notice_tokens)
+    free_tokens = tokens_left_free(draft)
+    draft.reserve(free_tokens)
     stage = _run_stages(draft, forms, strategy, goals)
     older = _make_readable(draft, forms, strategy)
-    # The estimate for the notice is given back: `_fit` counts all inserted texts exactly.
-    draft.reserve(sum(map(cost_of, older.values())) - notice_tokens)
+    # The estimate for inserted texts is given back: `_fit` counts all inserted texts exactly.
+    draft.reserve(sum(map(cost_of, older.values())) - free_tokens)
     step = STEPS[stage] if stage > Stage.FREE or not all(draft.kept) else 1
     making = Making(
         strategy=request.strategy,
@@ -136,6 +134,15 @@ def compact(request: PlanRequest) -> Compaction:
     made = _fit(draft, forms, with_left_out(draft, plan), older, kept_entries)
     request.so_far.memory.keep_only(set(made.plan.keep))
     return made
+
+
+def tokens_left_free(draft: Draft) -> int:
+    """Return the tokens that the choice leaves free for the notice and for quotes, which no group's price contains."""
+    if not draft.config.compaction_notice_enabled:
+        return 0
+    share_tokens = int(FREE_SHARE * draft.target_tokens)
+    quoted_tokens = sum([draft.quoted_tokens(position) for position in range(len(draft.view))])
+    return share_tokens + min(share_tokens, quoted_tokens)
 
 
 def _plan_of(draft: Draft, kept_entries: Sequence[Entry], making: Making) -> Plan:

@@ -7,6 +7,7 @@ import pytest
 from amplifier_module_context_persistent.compaction.draft import Draft
 from amplifier_module_context_persistent.compaction.gaps import find_gaps
 from amplifier_module_context_persistent.compaction.plan_request import ViewSoFar
+from amplifier_module_context_persistent.compaction.planner import FREE_SHARE, tokens_left_free
 from amplifier_module_context_persistent.compaction.quotes import SAID_SHARE, shortened, within_room
 from amplifier_module_context_persistent.messages.message import text_of
 from amplifier_module_context_persistent.view.plan import Gap, LeftOut, Plan, Quote
@@ -120,6 +121,15 @@ def test_quotes_come_on_top_of_the_target_and_stay_below_the_threshold() -> None
     assert made.quotes_room == 50
     made.reserve(100)
     assert made.quotes_room == 0
+
+
+@pytest.mark.parametrize(("said", "times"), [("", 1), (CAUSE, 2)], ids=["nothing to quote", "quotes"])
+def test_as_much_is_left_free_for_quotes_as_for_the_notice(said: str, times: int) -> None:
+    """If the model said nothing beside its calls, nothing is left free for its words."""
+    made = Draft(request_of(work(*[step(number, said=said) for number in range(20)]), 8_000))
+    assert tokens_left_free(made) == times * int(FREE_SHARE * made.target_tokens)
+    silent = Draft(request_of(work(step(1, said=said)), 8_000, compaction_notice_enabled=False))
+    assert tokens_left_free(silent) == 0
 
 
 def test_a_growing_gap_keeps_its_quotes_in_order() -> None:
