@@ -25,7 +25,7 @@ from ...messages.secrets.redact import redact_text
 from .drafts import SessionDraft
 from .message_names import first_own
 
-MOST_EXCHANGES = 48
+MOST_EXCHANGES = 16
 _MOST_CHARS = 4_000
 _MOST_MESSAGES = 2_000
 _READ_AT_ONCE = 32

@@ -259,3 +259,52 @@ def test_an_undo_that_was_killed_leaves_the_plan_before_or_after(tmp_path: Path,
         assert added.count(b"\n") in (0, 1), count
         done = run("compact", "long", "--budget", "400000", "--undo", code=None)
         assert done.exit_code == (2 if added else 0), (count, done.output)
+
+
+@proof(quick=1)
+@pytest.mark.parametrize("to", [("-o",), ("--to", "codex")], ids=["log", "agent"])
+def test_a_killed_fork_of_an_old_copy_leaves_nothing_of_what_was_purged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, prepare: Callable[[], None], to: Command
+) -> None:
+    """Neither in the home nor among the temporary files; the next one makes the fork."""
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))
+    monkeypatch.delenv("XDG_RUNTIME_DIR", raising=False)
+    (tmp_path / "temporary").mkdir()
+    sessions(tmp_path)
+    old = tmp_path / "old.jsonl"
+    shutil.copy(log_of("talk"), old)
+    run("purge", "--redact", KEY, "--all", "--yes")
+    place = (*to, str(log_of("again"))) if to == ("-o",) else to
+    before = holders()
+    count = 0
+    for count in each(command("fork", str(old), *place), prepare):
+        left = [path for path in (tmp_path / "temporary").rglob("*") if path.is_file()]
+        assert [path for path in left if KEY.encode() in path.read_bytes()] == [], count
+        assert holders() == before, count
+        assert run("fork", str(old), *place).exit_code == 0
+        left = [path for path in (tmp_path / "temporary").rglob("*") if path.is_file() and ".lock" not in path.name]
+        assert not left, count
+        assert holders() == before, count
+    assert count > 10
+
+
+@proof(quick=1)
+def test_an_import_after_a_rewind_that_was_killed_is_finished_by_a_second_one(
+    tmp_path: Path, prepare: Callable[[], None]
+) -> None:
+    """What was rewound stays hidden, and nothing comes twice."""
+    source = tmp_path / "talk.jsonl"
+    talk = [{**message, "metadata": {"message_id": f"m{number}"}} for number, message in enumerate(SAID)]
+    source.write_text("".join(f"{json.dumps(message)}\n" for message in talk))
+    run("import", str(source), "--session", "imported")
+    run("rewind", "imported", "1", "--yes")
+    more = {"role": "user", "content": "something new", "metadata": {"message_id": "m9"}}
+    source.write_text("".join(f"{json.dumps(message)}\n" for message in [*talk, more]))
+    arguments = ("import", str(source), "--session", "imported")
+    for count in each(command(*arguments), prepare):
+        assert run(*arguments).exit_code == 0
+        shown = run("export", "imported", "--format", "jsonl", "--no-redact").stdout
+        live = [json.loads(line).get("content") for line in shown.splitlines()]
+        assert [text for text in live if text] == [SAID[0]["content"], SAID[1]["content"], "something new"], count
+        lines = log_of("imported").read_text()
+        assert [lines.count(f'"message_id":"{message_id}"') for message_id in ("m2", "m3", "m9")] == [1, 1, 1], count
