@@ -261,7 +261,7 @@ def test_an_undo_that_was_killed_leaves_the_plan_before_or_after(tmp_path: Path,
         assert done.exit_code == (2 if added else 0), (count, done.output)
 
 
-@proof(quick=1)
+@proof
 @pytest.mark.parametrize("to", [("-o",), ("--to", "codex")], ids=["log", "agent"])
 def test_a_killed_fork_of_an_old_copy_leaves_nothing_of_what_was_purged(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, prepare: Callable[[], None], to: Command
@@ -281,14 +281,15 @@ def test_a_killed_fork_of_an_old_copy_leaves_nothing_of_what_was_purged(
         left = [path for path in (tmp_path / "temporary").rglob("*") if path.is_file()]
         assert [path for path in left if KEY.encode() in path.read_bytes()] == [], count
         assert holders() == before, count
-        assert run("fork", str(old), *place).exit_code == 0
+        again = run("fork", str(old), *place, code=None)  # a log that is whole already is refused
+        assert again.exit_code == 0 or "there is a file of that name already" in again.stderr, count
         left = [path for path in (tmp_path / "temporary").rglob("*") if path.is_file() and ".lock" not in path.name]
         assert not left, count
         assert holders() == before, count
     assert count > 10
 
 
-@proof(quick=1)
+@proof
 def test_an_import_after_a_rewind_that_was_killed_is_finished_by_a_second_one(
     tmp_path: Path, prepare: Callable[[], None]
 ) -> None:
