@@ -23,12 +23,16 @@ REPLACE_S = 10.0
 """The longest processor time, in seconds, in which matches in one text are replaced."""
 _ENCODED = regex.compile(r"[\\%&=\x00-\x08\x0e-\x1f\x7f-\x9f\u00ad\u200b-\u200f\u2060-\u2064\ufeff]|\^\[")
 """A character with which an encoding begins, or a character that no terminal shows."""
-_CUTTING = regex.compile(
-    r"[\x00-\x08\x0e-\x1f\x7f-\x9f\u00ad\u200b-\u200f\u2060-\u2064\ufeff]|\^\[|\\(?:u001|x1|033|e)|%1[bB]"
+_ENCODED_IN_WORD = "(?:2[dDeE]|3[0-9]|[46][1-9A-Fa-f]|5[0-9aAfF]|7[0-9aA])"
+"""The two hexadecimal digits of a character of a plain word: a letter, a digit, `_`, `-` or `.`."""
+_WITHIN_WORD = regex.compile(
+    r"[\x00-\x08\x0e-\x1f\x7f-\x9f\u00ad\u200b-\u200f\u2060-\u2064\ufeff]|\^\[|&#"
+    rf"|\\(?:u001|x1|033|e|(?:u00|x){_ENCODED_IN_WORD})|%(?:1[bB]|{_ENCODED_IN_WORD})"
 )
-"""The same characters, as far as they may occur within a word of plain letters, which no encoding changes."""
+"""The same characters, as far as they may be within a plain word. Nobody needs to encode the letters of such a word,
+but may do so."""
 _SAME_IN_ALL = regex.compile(r"(?:[A-Za-z0-9_-]|\\[._-])+")
-"""An expression for a single word, which JSON, addresses and HTML write without changes."""
+"""An expression for a single plain word. JSON doubles none of its characters."""
 
 
 def replace_matches(
@@ -55,7 +59,7 @@ def replace_matches(
         if _may_match(text, literals):
             text = _replace_plain(expression, replacement, text, taken)
         is_word = _SAME_IN_ALL.fullmatch(expression.pattern) is not None
-        hints = _CUTTING if is_word else _ENCODED
+        hints = _WITHIN_WORD if is_word else _ENCODED
         if hints.search(text) is None:
             return text
         around_chars = max(len(expression.pattern), WORD_AROUND_CHARS if is_word else AROUND_CHARS)

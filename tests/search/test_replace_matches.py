@@ -61,6 +61,29 @@ def test_a_character_beyond_the_first_plane_goes_in_every_encoding(text: str) ->
     assert RARE in taken
 
 
+PLAIN = "hunter2-QX9"
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "".join(f"\\u{ord(each):04x}" for each in PLAIN),
+        "".join(f"\\x{ord(each):02x}" for each in PLAIN),
+        "".join(f"%{ord(each):02X}" for each in PLAIN),
+        "".join(f"&#{ord(each)};" for each in PLAIN),
+        "".join(f"&#x{ord(each):x};" for each in PLAIN),
+        PLAIN.replace("t", "%74"),
+        PLAIN.replace("-", "&#45;"),
+        PLAIN.replace("r", "\\u0072"),
+        json.dumps("".join(f"\\u{ord(each):04x}" for each in PLAIN))[1:-1],
+    ],
+)
+def test_a_plain_word_goes_although_nobody_had_to_encode_it(written: str) -> None:
+    after, taken = replaced(PLAIN, f"it is {written} there, and a=40 is not")
+    assert after == "it is # there, and a=40 is not"
+    assert taken == {PLAIN, written}
+
+
 PATHS = ["C:\\new\\ada", "CORP\\ada", "p\\u00e4ss\\\\w", "a\\x41\\b", 'say "p\\q"', "\\\\server\\share"]
 """Texts with backslashes, some of which read like escapes."""
 
