@@ -262,6 +262,41 @@ def test_an_undo_that_was_killed_leaves_the_plan_before_or_after(tmp_path: Path,
 
 
 @proof
+@pytest.mark.parametrize("to", [("-o",), ("--to", "codex")], ids=["log", "agent"])
+def test_a_killed_fork_of_an_old_copy_leaves_nothing_of_what_was_purged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, prepare: Callable[[], None], to: Command
+) -> None:
+    """Neither in the home nor among the temporary files; the next one makes the fork."""
+    temporary = tmp_path / "temporary"
+    monkeypatch.setattr("tempfile.tempdir", str(temporary))
+    monkeypatch.delenv("XDG_RUNTIME_DIR", raising=False)
+    temporary.mkdir()
+    sessions(tmp_path)
+    old = tmp_path / "old.jsonl"
+    shutil.copy(log_of("talk"), old)
+    run("purge", "--redact", KEY, "--all", "--yes")
+    place = (*to, str(log_of("again"))) if to == ("-o",) else to
+    before = holders()
+    count = 0
+
+    def prepared() -> None:
+        shutil.rmtree(temporary)
+        temporary.mkdir()
+        prepare()
+
+    for count in each(command("fork", str(old), *place), prepared):
+        left = [path for path in temporary.rglob("*") if path.is_file()]
+        assert [path for path in left if KEY.encode() in path.read_bytes()] == [], count
+        assert holders() == before, count
+        again = run("fork", str(old), *place, code=None)  # a log that is whole already is refused
+        assert again.exit_code == 0 or "there is a file of that name already" in again.stderr, count
+        left = [path for path in temporary.rglob("*") if path.is_file() and ".lock" not in path.name]
+        assert not left, count
+        assert holders() == before, count
+    assert count > 10
+
+
+@proof
 def test_an_import_after_a_rewind_that_was_killed_is_finished_by_a_second_one(
     tmp_path: Path, prepare: Callable[[], None]
 ) -> None:
