@@ -253,7 +253,8 @@ def _deletion_of(log: str, session_id: str, *, by_log_only: bool) -> Erasure:
     with closing(open_reader(log)) as reader:
         reader.follow()
         names = names_of_log_alone(reader) if by_log_only else names_in(reader)
-        names = replace(names, names=(*names.names, name_of_id(session_id)))
+        messages = tuple(reader.index.columns.id_hashes)
+        names = replace(names, names=(*names.names, name_of_id(session_id)), id_hashes=messages)
         return erasure_of(names, SESSION, time=utc_now(), purges=filter(None, salts_of_purges(reader)))
 
 

@@ -41,7 +41,7 @@ class SourceNames:
     talk: tuple[TalkName, ...] = ()
     """The names of the beginnings of the conversation, for files whose form has no place for ids."""
     id_hashes: tuple[int, ...] = ()
-    """The hashes of the ids of the purged messages; empty unless single messages were purged."""
+    """The hashes of the ids of the messages that are purged or deleted; empty if only a text is purged."""
 
 
 def names_in(reader: ReadableLog, gone: Iterable[int] | None = None) -> SourceNames:

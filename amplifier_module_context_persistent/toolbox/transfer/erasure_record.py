@@ -62,8 +62,8 @@ class Erasure:
     talk_ends: frozenset[str] = frozenset()
     """Those of the whole conversation."""
     ids: bytes = b""
-    """The salted hashes of the ids of all purged messages, sorted and joined. By these, a copy of the log can be purged
-    too."""
+    """The salted hashes of the ids of all messages that were purged or deleted, sorted and joined. By these, a copy of
+    the log can be purged too, and a copy that has other messages than a deleted session is not deleted."""
     has_more_ids: bool = False
     """Whether more messages were purged than a list may have ids. Then the erasure has no ids."""
     is_all: bool = False
@@ -88,7 +88,7 @@ class Erasure:
         return self.time[:10] or "an unknown day"
 
     def took(self, id_hash: int) -> bool:
-        """Return whether the purge removed the message whose id has this hash."""
+        """Return whether the message whose id has this hash was purged, or deleted with its session."""
         wanted = _salted_id(self.salt, id_hash)
         count = len(self.ids) // _ID_BYTES
         at = bisect_left(range(count), wanted, key=self._id)

@@ -7,7 +7,7 @@ deleted or purged. To lift an erasure is to cancel it. Rules:
 - If one side lacks an erasure, it is carried out on both sides, because the content may still be on either side. Only
   then is it added to the list. So a sync that is killed in between repeats the work.
 - A deleted session is deleted, a purged text is replaced, and purged messages are removed.
-- A session that was continued after it was deleted elsewhere stays, and is reported.
+- A session with messages that the session deleted elsewhere did not have stays, and is reported.
 - A session that cannot be read is reported, and the erasure is not added to the list. The sync continues with the other
   sessions.
 - An erasure in another directory is also in the home's list. It counts as new to the home until a sync has carried it
@@ -161,7 +161,7 @@ def erasing_steps(
         deletions = [erasure for erasure in about if erasure.what == SESSION]
         purges = [erasure for erasure in about if erasure.what != SESSION]
         if deletions:
-            deletion = _plan_deletion(session, side, deletions)
+            deletion = _plan_deletion(session, side, deletions, purges)
             yield deletion
             if not deletion.error:
                 return
@@ -196,19 +196,44 @@ def _not_carried_out(log: str, purges: Sequence[Erasure]) -> list[Erasure]:
         return left
 
 
-def _plan_deletion(session: SessionFile, side: Side, erasures: list[Erasure]) -> ErasingStep:
+def _plan_deletion(
+    session: SessionFile, side: Side, deletions: list[Erasure], purges: Sequence[Erasure]
+) -> ErasingStep:
+    """Return the step that deletes a session. The step has an error if the session has messages that stay nowhere else.
+
+    Args:
+        session: the session.
+        side: the side that has it.
+        deletions: the erasures that say that it was deleted.
+        purges: those of purges in it.
+    """
     seen = overview_of(session, None)
     deletion = plan_deletion([seen])[0]
-    step = ErasingStep(session, side, erasures, deletion=deletion, error=deletion.refused)
-    last = max(erasures, key=lambda one: one.time)
+    step = ErasingStep(session, side, deletions, deletion=deletion, error=deletion.refused)
+    last = max(deletions, key=lambda one: one.time)
     deleted = instant_of(last.time)
+    why = ""
     if deleted is not None and seen.last_s > deleted.timestamp():
-        step.error = (
-            f"it went on {side.where} after it was deleted elsewhere on {last.day}; delete it {side.where} too, or "
-            "make a fork to keep it"
-        )
+        why = f"it went on {side.where} after it was deleted elsewhere on {last.day}"
+    elif _ends_elsewhere(str(session.path), deletions, purges):
+        why = f"it has messages {side.where} that the session deleted elsewhere on {last.day} did not have"
+    if why:
+        step.error = f"{why}; delete it {side.where} too, or make a fork to keep it"
         step.is_orphan = _is_orphan(session, side)
     return step
+
+
+def _ends_elsewhere(log: str, deletions: Sequence[Erasure], purges: Sequence[Erasure]) -> bool:
+    """Return whether the last message of a log was in no deleted log and was not purged.
+
+    A deletion without ids of messages, as older versions noted them, does not tell.
+    """
+    if not all(erasure.ids for erasure in deletions):
+        return False
+    with closing(open_reader(log)) as reader:
+        reader.follow()
+        id_hashes = reader.index.columns.id_hashes
+        return bool(id_hashes) and not any(erasure.took(id_hashes[-1]) for erasure in (*deletions, *purges))
 
 
 def _is_orphan(session: SessionFile, side: Side) -> bool:

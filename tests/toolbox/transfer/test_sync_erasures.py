@@ -225,6 +225,58 @@ def test_a_session_that_went_on_after_it_was_deleted_elsewhere_stays(laptop: Hom
     assert not list(stick.rglob(LOG_NAME))
 
 
+def test_what_only_one_copy_has_is_not_deleted(laptop: Home, desktop: Home, stick: Path) -> None:
+    """It was said there before the session was deleted elsewhere, where nobody knew of it. A copy without more goes."""
+    laptop.says("talk", "one")
+    laptop.says("other", "one")
+    carry(stick, laptop, desktop)
+    desktop.says("talk", "two")
+    laptop.says("other", "only here", "and this")
+    laptop.run("delete", "talk", "other", "--yes")
+    carry(stick, laptop)
+    told = desktop.run("sync", stick, "--yes", code=1)
+    assert "it has messages here that the session deleted elsewhere on" in " ".join(told.output.split())
+    assert "1 not erased" in told.output
+    assert desktop.sessions() == ["talk"]
+    assert desktop.texts("talk") == ["one", "two"]
+    assert "not erased" in desktop.run("sync", stick, "--yes", code=1).output
+    desktop.run("delete", "talk", "--yes")
+    carry(stick, desktop, laptop)
+    assert desktop.sessions() == laptop.sessions() == []
+
+
+@pytest.mark.parametrize("purge", [["--cleared"], ["--before", "LAST"], ["--redact", KEY]], ids=" ".join)
+def test_an_older_copy_of_a_session_that_was_purged_and_deleted_goes(
+    laptop: Home, desktop: Home, stick: Path, purge: list[str]
+) -> None:
+    """Its last message is none of the deleted log's any more."""
+    laptop.says("talk", "one", f"my key is {KEY}")
+    carry(stick, laptop, desktop)
+    if purge == ["--cleared"]:
+        laptop.run("rewind", "talk", "--to", "1", "--yes")
+    laptop.says("talk", "three")
+    *_, last = (json.loads(line) for line in laptop.run("show", "talk", "--json").stdout.splitlines())
+    last_id = last["message"]["metadata"]["message_id"]
+    laptop.run("purge", "talk", *(last_id if given == "LAST" else given for given in purge), "--yes")
+    laptop.run("delete", "talk", "--yes")
+    carry(stick, laptop, desktop)
+    assert desktop.sessions() == []
+    assert holders(stick, KEY) == holders(desktop.root, KEY) == []
+
+
+def test_a_deletion_that_an_older_version_noted_goes_by_its_time(laptop: Home, desktop: Home, stick: Path) -> None:
+    """Its line has no ids of messages."""
+    laptop.says("talk", "one")
+    carry(stick, laptop, desktop)
+    desktop.says("talk", "two")
+    laptop.run("delete", "talk", "--yes")
+    noted = laptop.root / ".amplifier" / "context-erased.jsonl"
+    lines = [json.loads(line) for line in noted.read_text().splitlines()]
+    noted.write_text("".join(json.dumps({k: v for k, v in line.items() if k != "ids"}) + "\n" for line in lines))
+    carry(stick, laptop, desktop)
+    assert desktop.sessions() == []
+
+
 def test_a_sub_agent_that_went_on_without_its_parent_is_no_failure(laptop: Home, desktop: Home, stick: Path) -> None:
     """The sync that deletes its parent says that it was not erased; later ones name it, and are done."""
     helper = "talk-0123456789abcdef_helper"
