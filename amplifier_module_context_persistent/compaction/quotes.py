@@ -9,7 +9,7 @@ Rules:
 - Three kinds of text are quoted: the model's texts of at least `LEAST_SAID_CHARS`, a person's words when rejecting a
   call, and a person's answers to a tool that asks. The last two are quoted as tool results, because any tool may claim
   that a person said something.
-- A model's text below `PLAIN_SAID_CHARS` is not quoted if the view shows all names in it anyway.
+- A model's text below `PLAIN_SAID_CHARS` that names something is not quoted if the view shows all names in it anyway.
 - The last sentence of a model's text is left out if it names nothing: it says what the call does, and the marker counts
   the call.
 - Quotes come on top of the target, up to the threshold. They take at most `SAID_SHARE` of the room, which is the part
@@ -92,7 +92,7 @@ def quote_tokens(gaps: Iterable[Gap], count: Count) -> int:
 def says_more(quotes: Sequence[Quotable], shown_names: Set[str]) -> bool:
     """Return whether the quotes of a group say more than the names in `shown_names`.
 
-    They do not if the only one is a short text of the model, and all names in it are among these.
+    They do not if the only one is a short text of the model that names something, and all names in it are among these.
     """
     if not _is_of_model(quotes):
         return True

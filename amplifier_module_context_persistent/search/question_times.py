@@ -87,7 +87,7 @@ class _Reader:
         self._text = text
         self._tokens = tokens
         self._now = now
-        self._today = now.replace(hour=0, minute=0, second=0, microsecond=0)
+        self._today = now.replace(hour=0, minute=0, second=0, microsecond=0, fold=0)
         self._breaks: list[int] = []
         """The numbers of the tokens before which a time ends, because other characters are between the tokens."""
         for number, (one, other) in enumerate(pairwise(tokens), 1):
@@ -95,7 +95,7 @@ class _Reader:
                 self._breaks.append(number)
         self._breaks.append(len(tokens))
         self._end = len(tokens)
-        self._until_now = now + timedelta(seconds=1)
+        self._until_now = self._before(timedelta(seconds=-1))
 
     def read(self, at: int) -> Read | None:
         """Read the time that begins at a token, with its preposition, and with the second time that ends a range.
@@ -152,7 +152,7 @@ class _Reader:
         if self._text.startswith(("'s", "\u2019s"), last_token.stop):
             return None  # `after yesterday's release` is no time after yesterday
         if is_before:
-            return Read(datetime.fromtimestamp(0, self._now.tzinfo), named.begin, named.behind)
+            return Read(datetime.fromtimestamp(0, UTC), named.begin, named.behind)
         return Read(named.end, self._until_now, named.behind)
 
     def _told(self, at: int) -> Read | None:

@@ -160,6 +160,8 @@ def summer_time(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         ("2026-10-26T10:00Z", "in January", "2025-12-31T23:00Z", "2026-01-31T23:00Z"),
         ("2026-03-29T10:00Z", "the last 12 hours", "2026-03-28T22:00Z", "2026-03-29T10:00:01Z"),
         ("2026-10-25T10:00Z", "12 hours ago", "2026-10-24T21:30Z", "2026-10-24T22:30Z"),
+        ("2026-10-25T01:30Z", "the last 2 hours", "2026-10-24T23:30Z", "2026-10-25T01:30:01Z"),
+        ("2026-10-25T00:30Z", "the last 2 hours", "2026-10-24T22:30Z", "2026-10-25T00:30:01Z"),
     ],
 )
 @pytest.mark.usefixtures("summer_time")

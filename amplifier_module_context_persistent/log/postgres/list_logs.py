@@ -360,11 +360,16 @@ def hides_logs(storage: str) -> bool:
     Raises:
         ValueError: the location is invalid.
     """
+    may_read = False
     try:
-        with asking(storage, TIMEOUT_S) as (connection, location), seeing_all(connection):
-            connection.execute(f"select from {location.schema}.log limit 1".encode())
+        with asking(storage, TIMEOUT_S) as (connection, location):
+            statement = f"select from {location.schema}.log limit 1".encode()
+            connection.execute(statement)  # a role without rights is refused here
+            may_read = True
+            with seeing_all(connection):
+                connection.execute(statement)
     except LogUnreadableError as error:
-        return getattr(error.__cause__, "sqlstate", "") == NO_RIGHTS
+        return may_read and getattr(error.__cause__, "sqlstate", "") == NO_RIGHTS
     return False
 
 

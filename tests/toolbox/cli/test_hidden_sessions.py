@@ -67,6 +67,14 @@ def test_nothing_is_hidden_without_row_security(roles: Roles) -> None:
     assert HIDDEN not in run("prune", "--all", "--older", "9y", "--yes", "--storage", roles.cleaner).output
 
 
+@pytest.mark.parametrize("arguments", ERASING, ids=" ".join)
+def test_a_role_without_rights_is_told_so_alone(arguments: tuple[str, ...], roles: Roles, server: TestServer) -> None:
+    server.execute("revoke all on all tables in schema hidden from hide_cleaner")
+    said = run(*arguments, "--storage", roles.cleaner, code=2).output
+    assert "permission denied" in said
+    assert HIDDEN not in said
+
+
 def test_a_hidden_session_is_not_told_as_deleted(roles: Roles, storage: str) -> None:
     """Although this user deleted one of its id, in another database."""
     with closing(PostgresLog(f"{storage}#-p/s1")) as log:
