@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
+from datetime import datetime
 from itertools import groupby
 from typing import Any, NamedTuple
 
@@ -21,6 +22,7 @@ from ...log.index import Index
 from ...log.not_a_log import check_is_log
 from ...log.open_log import open_existing, taken_error
 from ...log.record_line import CONTROL_HEAD, decode
+from ...messages.message_times import instant_of, timestamp_of
 from ...messages.metadata import given_id
 from .drafts import EarlierImport, ImportConflictError, SessionDraft
 from .import_own_export import compared_with_origin
@@ -106,7 +108,7 @@ def _compared(draft: SessionDraft, reader: ReadableLog, lines_now: int, *, again
         return found
     if found.common == draft.messages and not has_as_many:  # the session was continued here only
         return EarlierImport(draft.messages, live, live, records_then)
-    if _went_on_here(reader):
+    if _went_on_here(reader, frozenset(draft.ids)):
         return _compared_with_changed(draft, reader, found)
     if kept < live and not found.common:
         raise ImportConflictError(
@@ -127,21 +129,45 @@ def _equal_at_beginning(draft: SessionDraft, reader: ReadableLog, begin: int, en
     return equal
 
 
-def _went_on_here(reader: ReadableLog) -> bool:
+def _went_on_here(reader: ReadableLog, ids: frozenset[str]) -> bool:
     """Return whether a log has messages or resets, such as rewinds, that no import of its source wrote.
+
+    A killed import has announced more records than it wrote, so a message that was said here may be among the announced
+    ones. It is recognised by its id and its time: the source does not have it, and it is later than the import.
+
+    Args:
+        reader: the log.
+        ids: the ids of the source's messages.
 
     Raises:
         LogUnreadableError: the log cannot be read.
     """
     imported_to = 0  # the number of records up to the end of the last import
+    imported_at: datetime | None = None  # the time of the last import; None for the first one, which is never cut
     for number, line in enumerate(reader.records()):
         if line.startswith(_HEADER_HEAD):
-            source = decode(line).get("source")
+            header = decode(line)
+            source = header.get("source")
             if isinstance(source, dict):
                 imported_to = total(source.get("records_in_log")) or number + 1 + (total(source.get("records")) or 0)
-        elif number >= imported_to and (not line.startswith(CONTROL_HEAD) or line.startswith(_RESET_HEAD)):
+                imported_at = instant_of(str(header.get("created"))) if number else None
+            continue
+        is_message = not line.startswith(CONTROL_HEAD)
+        if number >= imported_to and (is_message or line.startswith(_RESET_HEAD)):
+            return True
+        if is_message and imported_at is not None and _is_said_later(line, imported_at, ids):
             return True
     return False
+
+
+def _is_said_later(line: bytes, imported_at: datetime, ids: frozenset[str]) -> bool:
+    """Return whether the line of a message is later than an import, and not one of the source's messages."""
+    try:
+        message = decode(line)
+    except ValueError:  # a damaged line
+        return False
+    said_at = instant_of(timestamp_of(message))
+    return given_id(message) not in ids and said_at is not None and said_at > imported_at
 
 
 def _compared_with_changed(draft: SessionDraft, reader: ReadableLog, found: EarlierImport) -> EarlierImport:

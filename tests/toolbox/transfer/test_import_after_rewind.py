@@ -83,6 +83,11 @@ async def went_on(log: str) -> None:
             await manager.add_message({"role": "assistant", "content": f"own answer {number}"})
 
 
+async def say(log: str, words: str) -> None:
+    async with PersistentContextManager(log, durability="write") as manager:
+        await manager.add_message({"role": "user", "content": words})
+
+
 async def hidden(log: str) -> None:
     run("hide", log, "1")
     run("compact", log, "--budget", "4000")
@@ -183,6 +188,36 @@ async def test_a_killed_rewind_of_the_source_is_finished(source: Path) -> None:
         write(log, kept + b"".join(added[:count]))
         imported(source)
         assert await live(log) == wanted, count
+
+
+@proof(quick=2)
+@pytest.mark.parametrize("written", range(1, 6))
+async def test_a_session_that_went_on_here_after_a_killed_import_keeps_what_was_said(
+    source: Path, written: int
+) -> None:
+    """The killed import announced more than it wrote, so what a person said is among what it announced."""
+    log = imported(source).path
+    kept = contents(log)
+    write_jsonl(source, turns(1, 7))
+    imported(source)
+    added = contents(log).removeprefix(kept).splitlines(keepends=True)
+    write(log, kept + b"".join(added[: 1 + written]))
+    await say(log, "own")
+    before = contents(log)
+    with pytest.raises(ImportConflictError, match="went on here"):
+        imported(source)
+    assert contents(log) == before
+
+
+async def test_a_rewind_of_the_source_after_a_second_import_is_followed(source: Path) -> None:
+    """What the second import added is not what a person said here."""
+    imported(source)
+    write_jsonl(source, turns(1, 6))
+    log = imported(source).path
+    other = [says("u9", "a5", "another question"), answers("a9", "u9", "msg_9", text("ok"), stop="end_turn")]
+    write_jsonl(source, [*turns(1, 5), *other, *[{"type": "file-history-snapshot"}] * 9])
+    imported(source)
+    assert await live(log) == [*said(1, 5), "user: another question", "assistant: ok"]
 
 
 async def test_other_words_under_the_number_of_a_hidden_message_come_in(tmp_path: Path) -> None:
