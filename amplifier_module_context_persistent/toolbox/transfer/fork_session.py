@@ -37,7 +37,7 @@ from ...paths import LOG_NAME, log_name, log_path
 from ...sessions.transcript import Transcript, log_id_in, session_id_in
 from .copy_log import refused_messages, write_new_log
 from .fork_records import ForkRecords
-from .history_at import HistoryPrefix, following_plan, history_at
+from .history_at import HistoryPrefix, following_plan
 from .importers.account import LostLine
 from .purged_origin import without_purged
 from .write_host_files import (
@@ -133,7 +133,7 @@ def fork_session(
         purged = stack.enter_context(without_purged(whole, place, again=again))
         transcript = purged.transcript
         parent_id = session_id_in(whole)
-        past = history_at(transcript, at)
+        past = purged.history_at(at)
         plan = following_plan(transcript.book, past.ordinals)
         records = ForkRecords(transcript, past, plan, session_id, parent_id, now(), new_id)
         is_begun = _is_begun(place, transcript, past)

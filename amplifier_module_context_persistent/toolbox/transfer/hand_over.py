@@ -28,7 +28,6 @@ from ...sessions.transcript import Transcript
 from .agent_forks import note_agent_fork
 from .export_session import EXPORTERS
 from .exporters.session_view import SessionView
-from .history_at import history_at
 from .purged_origin import without_purged
 
 
@@ -129,7 +128,7 @@ def hand_over(
     directory = os.path.realpath(working_dir or os.getcwd())
     with Transcript(origin, files=files) as whole, without_purged(whole, "", again=again) as purged:
         transcript = purged.transcript
-        past = history_at(transcript, at)
+        past = purged.history_at(at)
         count = len(past.ordinals)
         if list(past.ordinals) != list(transcript.reader.index.live[:count]):
             raise PlaceError("this message is hidden; fork the session there first, and hand the fork over")

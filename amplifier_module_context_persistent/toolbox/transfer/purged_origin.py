@@ -17,6 +17,7 @@ from typing import cast
 from ...errors import PlaceError, PurgeError
 from ...log.database_location import split_location, stored_name
 from ...log.open_reader import open_reader
+from ...messages.metadata import given_id
 from ...messages.replace_in_message import Replace
 from ...sessions.hosts import is_hosts_file
 from ...sessions.raw_records import StoredLog, read_log
@@ -26,6 +27,7 @@ from ..maintenance.purge_options import Purge, PurgeCounts
 from ..maintenance.purge_rewrite import Rewrite
 from .erasure_list import erasures
 from .erasure_record import SESSION, TEXT, ErasedError, Erasure
+from .history_at import HistoryPrefix, history_at
 from .plain_copies import PrivateDirectory
 from .undone_erasures import erasures_of_log, purge_of, why_refused
 
@@ -37,10 +39,33 @@ class PurgedOrigin:
     """The log that a fork copies: its origin, or a purged copy of the origin."""
 
     transcript: Transcript
+    origin: Transcript
+    """The log itself, with what was purged."""
     told: Sequence[str] = ()
     """Sentences for a person about what was deleted or purged here."""
     replace: Replace = str
     """Replaces the purged texts, for the origin's name."""
+
+    def history_at(self, at: int | str | None) -> HistoryPrefix:
+        """Return the history of the log that is copied, up to a place.
+
+        Args:
+            at: the number of a turn, as commands show the origin: purged turns count, too; or the id of a message; None
+                for the whole live history.
+
+        Raises:
+            PlaceError: there is no such turn or message, or nothing is left of the history up to it.
+        """
+        if self.transcript is self.origin or not isinstance(at, int):
+            return history_at(self.transcript, at)
+        index = self.origin.reader.index
+        known = set(self.transcript.reader.index.columns.id_hashes)
+        past = history_at(self.origin, at).ordinals
+        last = next((ordinal for ordinal in reversed(past) if index.columns.id_hashes[ordinal] in known), None)
+        if last is None:
+            raise PlaceError(f"nothing is left up to turn {at:,}")
+        (message,) = self.origin.reader.read([last])
+        return history_at(self.transcript, given_id(message) or "")
 
 
 @contextmanager
@@ -61,7 +86,7 @@ def without_purged(origin: Transcript, target: str, *, again: bool) -> Iterator[
     told = [_sentence(erasure) for erasure in undone]
     purges = [erasure for erasure in undone if erasure.what != SESSION]
     if not purges:
-        yield PurgedOrigin(origin, told)
+        yield PurgedOrigin(origin, origin, told)
         return
     why = why_refused(purges[-1])
     with PrivateDirectory() as directory:
@@ -73,7 +98,7 @@ def without_purged(origin: Transcript, target: str, *, again: bool) -> Iterator[
             if not len(purged):
                 raise ErasedError(f"{why}; nothing is left of it; {_ADVICE}")
             try:
-                yield PurgedOrigin(purged, told, _replace_all(purges))
+                yield PurgedOrigin(purged, origin, told, _replace_all(purges))
             except PlaceError as error:
                 raise PlaceError(f"{error}; {why}; {_ADVICE}") from error
 

@@ -139,6 +139,45 @@ def test_a_fork_of_an_old_copy_does_not_have_purged_messages(laptop: Home, optio
         assert laptop.texts("new") == ["three"]
 
 
+def id_of(laptop: Home, session: str, words: str) -> str:
+    """The id of the message that says just these words."""
+    shown = [json.loads(line) for line in laptop.run("show", session, "--json").stdout.splitlines()]
+    found = (one["message"] for one in shown if one["message"]["content"] == words)
+    return str(next(found)["metadata"]["message_id"])
+
+
+@proof(quick=2)
+@pytest.mark.parametrize("to", ["HOME", "claude-code"])
+@pytest.mark.parametrize(
+    ("turn", "texts"), [("3", ["three"]), ("4", ["three", "four"]), ("5", ["three", "four", "five"])]
+)
+def test_a_turn_of_an_old_copy_counts_as_the_copy_shows_it(laptop: Home, turn: str, texts: list[str], to: str) -> None:
+    """Though the turns before it were purged."""
+    laptop.says("talk", "one", "two", "three", "four", "five")
+    old = laptop.root / "old.jsonl"
+    old.write_bytes(laptop.log("talk").read_bytes())
+    laptop.run("purge", "talk", "--before", id_of(laptop, "talk", "three"), "--yes")
+    if to == "HOME":
+        forked(laptop, old, ["-o", "HOME"], "--at", turn)
+        assert laptop.texts("new") == texts
+    else:
+        laptop.run("fork", old, "--to", to, "-o", laptop.root / "given.jsonl", "--at", turn)
+        entries = map(json.loads, (laptop.root / "given.jsonl").read_text().splitlines())
+        assert [one["message"]["content"] for one in entries if one["type"] == "user"] == texts
+
+
+def test_a_purged_turn_of_an_old_copy_is_refused_and_says_why(laptop: Home) -> None:
+    laptop.says("talk", "one", "two", "three")
+    old = laptop.root / "old.jsonl"
+    old.write_bytes(laptop.log("talk").read_bytes())
+    laptop.run("purge", "talk", "--before", id_of(laptop, "talk", "three"), "--yes")
+    said = forked(laptop, old, ["-o", "HOME"], "--at", "2", code=2)
+    assert "nothing is left up to turn 2" in said
+    assert "purged here on" in said
+    assert "--again" in said
+    assert "the turns 1 to 3" in forked(laptop, old, ["-o", "HOME"], "--at", "4", code=2)
+
+
 @pytest.mark.parametrize("options", FORKS_OF_OLD[:1])
 def test_a_fork_at_a_purged_place_is_refused_and_says_why(laptop: Home, options: list[str]) -> None:
     laptop.says("talk", "one", "two")
