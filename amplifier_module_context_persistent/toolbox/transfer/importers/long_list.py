@@ -140,7 +140,7 @@ class _Reader:
             if found is None:
                 if self._is_end:
                     raise LongListError(self.told("the file is cut in it"))
-                is_escape_cut = is_in_text and self._text.endswith("\\")
+                is_escape_cut = is_in_text and self.at < len(self._text) and self._text.endswith("\\")
                 self.at = len(self._text) - is_escape_cut
                 self._read(_BLOCK_BYTES)
                 continue

@@ -97,6 +97,14 @@ def test_an_entry_that_is_too_long_is_skipped(long: Any, block_bytes: int, monke
     assert fourth.reason.startswith("entry 4")
 
 
+@pytest.mark.parametrize("padding", range(16))
+@pytest.mark.parametrize("backslashes", [1, 2, 3])
+def test_a_block_that_ends_at_an_escape_in_a_skipped_entry_is_read_on(padding: int, backslashes: int) -> None:
+    """The text may end right after the escape."""
+    long = {"a": "x" * (100 + padding) + "\\" * backslashes}
+    assert read(json.dumps([long, {"b": 1}]).encode(), most_chars=50)[1:] == [{"b": 1}]
+
+
 def test_an_entry_that_is_nested_too_deeply_is_skipped() -> None:
     """The parser's limit is no reason to refuse the other entries."""
     deep = b"[" * 100_000 + b"]" * 100_000
