@@ -92,15 +92,17 @@ def _names_of(messages: Iterable[tuple[bool, Message]]) -> list[TalkName]:
 def _each_name(messages: Iterable[tuple[bool, Message]]) -> Iterator[TalkName]:
     digest, chars, before, has_own = sha256(), 0, "", False
     for is_own, message in messages:
-        role, said = message.get("role"), _said(message)
-        if role not in ("user", "assistant") or not said:
+        role = message.get("role")
+        said = _said(message) if role in ("user", "assistant") else ""
+        if not said:
             continue
         if role == "user" and before == "assistant":
             yield TalkName(digest.hexdigest(), chars, is_end=False, is_own=has_own)
         piece = f" {said}" if role == before else f"\n{role}: {said}"
         digest.update(piece.encode("utf-8", "surrogatepass"))
         chars += len(said)
-        before, has_own = str(role), is_own
+        before = str(role)
+        has_own = has_own or is_own
     if before == "assistant":
         yield TalkName(digest.hexdigest(), chars, is_end=False, is_own=has_own)
 
