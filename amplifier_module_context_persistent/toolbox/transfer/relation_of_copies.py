@@ -20,7 +20,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator, Mapping
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from itertools import islice, takewhile, zip_longest
 from typing import Any
@@ -234,7 +234,10 @@ def _age(log: ReadableLog) -> tuple[str, str]:
 
 
 def _parting_of_imports(one: ReadableLog, two: ReadableLog) -> Comparison:
-    """Return the place of parting of two imports of one source: the first message in which they differ."""
+    """Return the place of parting of two imports of one source: the first message in which they differ.
+
+    Their records are not compared, so the two count as different in messages, also if they differ only in pins.
+    """
     pairs = zip(one.index.columns.id_hashes, two.index.columns.id_hashes, strict=False)
     common = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
     line = 0  # the number of lines before the first message that differs
@@ -245,7 +248,9 @@ def _parting_of_imports(one: ReadableLog, two: ReadableLog) -> Comparison:
         if messages > common:
             break
         line += 1
-    return Comparison(Relation.PARTED, parting=_parting(one, two, line, common - 1))
+    messages_differ = frozenset({MESSAGES})
+    parting = replace(_parting(one, two, line, common - 1), differs=messages_differ, other_differs=messages_differ)
+    return Comparison(Relation.PARTED, parting=parting)
 
 
 def _first_header(log: ReadableLog) -> Mapping[str, Any]:

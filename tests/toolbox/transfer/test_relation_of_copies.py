@@ -29,6 +29,18 @@ def write(path: Path, said: list[tuple[str, str]]) -> str:
     return str(path)
 
 
+def imported(path: Path, said: list[tuple[str, str]], *, pins: int) -> str:
+    """An import of a source, in which a person pinned the first messages."""
+    header = encode_control("header", version=2, log_id=path.name, session_id="s", source={"key": "k"})
+    messages = [
+        encode_message({"role": "user", "content": text}, message_id=message_id, timestamp=STAMP)
+        for message_id, text in said
+    ]
+    pinned = [encode_control("pin", id=message_id, time=STAMP) for message_id, _ in said[:pins]]
+    path.write_bytes(b"".join(sealed([header, *messages, *pinned])))
+    return str(path)
+
+
 def purged(path: Path, said: list[tuple[str, str]], purge: Purge) -> str:
     write(path, said)
     purge_log(str(path), purge, now=utc_now)
@@ -79,6 +91,18 @@ def test_a_copy_with_a_message_that_the_purge_did_not_see_is_not_replaced(tmp_pa
     one = purged(tmp_path / "one", SAID, Purge(redact=redacted))
     two = write(tmp_path / "two", [*SAID, ("m4", "on"), ("m3", "and now? again")])
     assert compare_logs(one, two).relation is Relation.PARTED
+
+
+@pytest.mark.parametrize("more", [[], [("m4", "more")]], ids=["the same messages", "one has more"])
+def test_two_imports_that_sessions_continued_say_what_they_have(tmp_path: Path, more: list[tuple[str, str]]) -> None:
+    """They are not said to have the same messages, since what differs besides is not known."""
+    one = imported(tmp_path / "one", SAID, pins=2)
+    two = imported(tmp_path / "two", [*SAID, *more], pins=1)
+    for first, second in ((one, two), (two, one)):
+        found = compare_logs(first, second)
+        assert found.relation is Relation.PARTED
+        assert found.parting is not None
+        assert found.parting.is_of_conversation
 
 
 @pytest.mark.parametrize("line", [0, 1, 3], ids=["in its header", "in a message", "in its last message"])
