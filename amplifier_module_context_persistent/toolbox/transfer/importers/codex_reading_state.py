@@ -376,6 +376,8 @@ class Rollout:
 
     def _bill_ended(self, answer: Answer) -> None:
         """Bill the answer that was added last, if the usage of its request was reported before."""
+        if answer.bill is not None:
+            self._lose_bill(self.next_bill)
         bill = answer.bill or self.next_bill
         if bill is not None:
             self.next_bill = None

@@ -246,6 +246,10 @@ LOST_BILLS: dict[str, tuple[list[Entry], dict[int, str]]] = {
         [event("agent_message", message="answer"), count(10, 10), count(30, 20)],
         {5: "the usage of a request: no answer of the rollout is its answer"},
     ),
+    "before and after words of an event": (
+        [count(10, 10), event("agent_message", message="answer"), count(30, 20)],
+        {4: "the usage of a request: no answer of the rollout is its answer"},
+    ),
     "without an answer": (
         [count(10, 10), item("assistant", "answer"), count(30, 20)],
         {6: "the usage of a request: no answer of the rollout is its answer"},
