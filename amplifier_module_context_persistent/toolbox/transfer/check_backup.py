@@ -1,9 +1,9 @@
 """Read the copies in a backup again, some in each run, so that a copy that decayed is found while the log is there.
 
 The file `context-backup-checked.json` in the backup notes when each copy was last found whole or damaged. Each run
-reads the copies that were not read for the longest time. Copies that are known to be damaged are read first, until they
-are replaced, but take at most half of what a run reads. The file can be removed at any time; then all copies count as
-never read.
+reads first copies that are known to be damaged, up to half of what a run reads, until they are replaced. Then it reads
+the copies that were not read for the longest time. The file can be removed at any time; then all copies count as never
+read.
 """
 
 from __future__ import annotations
@@ -52,14 +52,16 @@ class CheckedCopies:
     damaged: dict[str, str] = field(default_factory=dict)
 
     def due(self, copies: Sequence[str]) -> list[str]:
-        """Return the copies to read in this run: those that were not read for the longest time, and at least one.
+        """Return the copies to read in this run, up to about `READ_BYTES` together.
 
-        Known damaged copies come first, and at least one of them. They do not take the turn of the other copies.
+        Copies that are known to be damaged come first, up to half of these bytes. Then come the copies that were not
+        read for the longest time, damaged or not. Of both there is at least one, however large, if there are any.
         """
         by_time = sorted(copies, key=lambda copy: (self._last_read(copy), copy))
         chosen = _within(READ_BYTES // 2, [copy for copy in by_time if self._name(copy) in self.damaged])
         left_bytes = READ_BYTES - sum(map(_size, chosen))
-        return [*chosen, *_within(left_bytes, [copy for copy in by_time if copy not in set(chosen)])]
+        known = set(chosen)
+        return [*chosen, *_within(left_bytes, [copy for copy in by_time if copy not in known])]
 
     def note_whole(self, copy: str, time: str) -> None:
         """Note that a copy was found whole."""
