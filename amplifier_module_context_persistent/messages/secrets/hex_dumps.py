@@ -51,7 +51,9 @@ class _Line:
 def find_in_hex_dumps(searched: SearchedText, search: Callable[[str], list[Secret]]) -> list[Secret]:
     """Find the hexadecimal digits and printed characters of secrets in hex dumps.
 
-    `find_secrets` finds the secrets in the bytes of the dumps.
+    Args:
+        searched: the text with the dumps.
+        search: finds the secrets in the bytes of a dump, given as a text.
     """
     text = searched.text
     found = list[Secret]()
