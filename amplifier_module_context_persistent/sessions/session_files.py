@@ -53,7 +53,7 @@ def session_files(
 
         logs = stored_logs(storage, project, since_s=since_s)
         return [stored_session(storage, name, changed_s) for name, changed_s in logs]
-    project_pattern = "*" if project is None else project
+    project_pattern = "*" if project is None else glob.escape(project)
     return _hosted_sessions(f"{project_pattern}/sessions/*/{LOG_NAME}")
 
 

@@ -2,7 +2,9 @@
 
 A sub-agent's log, or the host's `metadata.json` beside it, names the parent session. If neither does, as for logs of
 earlier versions, the id decides, but only if it has the form that hosts give (`is_named_by_host`): ids of other kits
-are chosen by people, and `alice_smith` is no sub-agent of `alice`. A fork is a session of its own, whatever its id is.
+are chosen by people, and `alice_smith` is no sub-agent of `alice`. A fork is a session of its own, whatever its id is,
+and so is a branch of an imported session. A branch names that session as its parent, but its id has no `_`, as an
+imported sub-agent's has.
 """
 
 from __future__ import annotations
@@ -30,6 +32,12 @@ class Origin:
     is_fork: bool = False
     parent: str = ""
     """The id of the session of which this is a sub-agent's; empty if nothing tells it."""
+    is_imported: bool = False
+
+    def may_be_sub_agent(self, session_id: str) -> bool:
+        """Tell whether the session may be a sub-agent's, and is no fork and no branch."""
+        is_branch = self.is_imported and "_" not in session_id  # it has no message of its parent's, else it is a fork
+        return not self.is_fork and not is_branch
 
 
 def origin_of(log: str | Path) -> Origin:
@@ -40,7 +48,8 @@ def origin_of(log: str | Path) -> Origin:
     if "forked_from" in header or "forked_from_turn" in metadata:
         return Origin(is_fork=True)
     named = (header.get("parent_id"), metadata.get("parent_id"))
-    return Origin(parent=next((one for one in named if isinstance(one, str) and one), ""))
+    parent = next((one for one in named if isinstance(one, str) and one), "")
+    return Origin(parent=parent, is_imported="imported_from" in header)
 
 
 def _header_of(log: str | Path) -> dict[str, Any]:
@@ -83,14 +92,14 @@ class Families:
         return self._parents[session_id]
 
     def _find_parent(self, session_id: str) -> str:
-        if "_" not in session_id or session_id in self._roots:
+        if session_id in self._roots:
             return ""
         log = self._logs[session_id]
         named = [parent for parent in possible_roots(session_id) if parent in self._logs]
         if not named and stored_name(str(log)) is not None:  # each log would have to be opened
             return ""
         origin = origin_of(log)
-        if origin.is_fork:
+        if not origin.may_be_sub_agent(session_id):
             return ""
         if origin.parent in self._logs and origin.parent != session_id:
             return origin.parent

@@ -239,7 +239,7 @@ def _ends_elsewhere(log: str, deletions: Sequence[Erasure], purges: Sequence[Era
 def _is_orphan(session: SessionFile, side: Side) -> bool:
     """Return whether a session is a sub-agent's and its side does not have the parent."""
     origin = origin_of(session.path)
-    if origin.is_fork or "_" not in session.id:
+    if not origin.may_be_sub_agent(session.id):
         return False
     known = {other.id for other in side.sessions()}
     if origin.parent:

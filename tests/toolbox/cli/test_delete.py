@@ -21,8 +21,9 @@ from amplifier_module_context_persistent.log.database_location import location_o
 from amplifier_module_context_persistent.log.file_log import FileLog
 from amplifier_module_context_persistent.log.filesystem import FileSystem
 from amplifier_module_context_persistent.log.record_line import encode_control, encode_message
-from amplifier_module_context_persistent.paths import log_name
+from amplifier_module_context_persistent.paths import log_name, project_slug
 from amplifier_module_context_persistent.sessions.delete_log import delete_log
+from amplifier_module_context_persistent.sessions.session_files import session_files
 from amplifier_module_context_persistent.toolbox.transfer.erasure_list import erasures_path
 from amplifier_module_context_persistent.toolbox.transfer.fork_session import fork_session
 from tests.support.commands import run, shows
@@ -164,15 +165,60 @@ def test_a_relative_path_is_listed_as_the_other_files(tmp_path: Path) -> None:
 def test_sub_agents_go_with_their_session_and_forks_stay() -> None:
     """The log or the host's metadata names the parent; else the id has to have the form that hosts give."""
     session("run", 3)
-    for name, parent in (("run_abc", "run"), ("run_abc-1_deeper", "run_abc"), ("0-f_x", "run_abc-1_deeper")):
+    for name, parent in (
+        ("run_abc", "run"),
+        ("run_abc-1_deeper", "run_abc"),
+        ("0-f_x", "run_abc-1_deeper"),
+        ("own-id", "run"),
+    ):
         session(name, 3, parent=parent)
     of_form = "run-0123456789abcdef_agent"
     for name in (of_form, f"{of_form}-0123456789abcdef_deeper", "run-2", "running", "of_host"):
         session(name, 3)
     log_of("of_host").with_name("metadata.json").write_text('{"parent_id": "run"}')
     fork_session(log_of("run"), path=log_of("run-fork_1"))
+    host = log_of("ofhost").parent
+    session("ofhost", 3)
+    (host / "metadata.json").write_text('{"parent_id": "own-id"}')
     assert "run_abc, a sub-agent's of run: 2 messages" in run("delete", "run", "--yes", "--host-files").stdout
     assert left() == {"run-2", "running", "run-fork_1"}
+
+
+@pytest.mark.parametrize("name", ["a*b", "a?b", "a[xy]b", "[slug]"])
+def test_a_project_with_signs_of_patterns_in_its_name_is_that_alone(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`a*b` is not `axb`; Next.js has directories such as `[slug]`."""
+    for own, directory in (("its", name), ("others", "axb"), ("more", "s")):
+        (tmp_path / directory).mkdir()
+        session(own, 100, working_dir=str(tmp_path / directory))
+    monkeypatch.chdir(tmp_path / name)
+    assert [session.id for session in session_files(project_slug("."))] == ["its"]
+    run("prune", "--older", "1d", "--yes")
+    assert log_of("others", tmp_path / "axb").exists()
+    assert log_of("more", tmp_path / "s").exists()
+    assert not log_of("its").exists()
+
+
+def test_a_branch_of_an_imported_session_stays(tmp_path: Path) -> None:
+    """Also one that has no message in common with it, because a person changed the first question."""
+    made = {"r": (None, "", ""), "q": ("r", "user", "hi"), "p": ("r", "user", "hello")}
+    nodes = {
+        key: {
+            "id": key,
+            "parent": parent,
+            "children": [child for child, (of, _, _) in made.items() if of == key],
+            "message": {"id": f"m-{key}", "author": {"role": role}, "content": {"parts": [text]}} if role else None,
+        }
+        for key, (parent, role, text) in made.items()
+    }
+    given = [{"title": "x", "conversation_id": "one", "current_node": "p", "mapping": nodes}]
+    path = tmp_path / "conversations.json"
+    path.write_text(json.dumps(given))
+    run("import", path)
+    assert left() == {"one", "one-q"}
+    run("delete", "one", "--yes")
+    assert left() == {"one-q"}
 
 
 def test_ids_that_people_choose_make_no_sub_agents() -> None:
