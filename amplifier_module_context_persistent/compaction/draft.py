@@ -193,10 +193,13 @@ class Draft:
 
     @property
     def quotes_room(self) -> int:
-        """The tokens that quotes may take, on top of the other tokens of the view and up to the threshold."""
+        """The tokens that quotes may take on top of the others: at most a quarter of what is left to the threshold.
+
+        So the next plan is not much sooner, and the notice has room.
+        """
         if not self._is_quoted:
             return 0
-        return max(0, min(int(SAID_SHARE * self.room_tokens), self.threshold_tokens - self.total_tokens))
+        return max(0, min(int(SAID_SHARE * self.room_tokens), (self.threshold_tokens - self.total_tokens) // 4))
 
     def quoted_tokens(self, position: int) -> int:
         """Estimate the number of tokens in the quotes that are shown of a group if it is left out."""

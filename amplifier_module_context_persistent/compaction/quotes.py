@@ -12,8 +12,9 @@ Rules:
 - A model's text below `PLAIN_SAID_CHARS` that names something is not quoted if the view shows all names in it anyway.
 - The last sentence of a model's text is left out if it names nothing: it says what the call does, and the marker counts
   the call.
-- Quotes come on top of the target, up to the threshold. They take at most `SAID_SHARE` of the room, which is the part
-  of the target that plans can fill. The model's oldest texts are left out first, then the oldest of the other texts.
+- Quotes come on top of the target. They take at most `SAID_SHARE` of the room, which is the part of the target that
+  plans can fill, and at most a quarter of what is left to the threshold. The model's oldest texts are left out first,
+  then the oldest of the other texts.
 - A summary contains what was said, so a view with a summary has no quotes.
 """
 

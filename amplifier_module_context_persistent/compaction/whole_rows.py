@@ -212,12 +212,16 @@ class _Lines:
             before = self._neighbour(first, -1)
             if before is None or not self._is_of_block(before):
                 break
+            if line[1] - before[0] > MOST_ROW_CHARS:
+                return line
             first = before
         last = line
         while True:
             after = self._neighbour(last, 1)
             if after is None or not self._is_of_block(after) or self._begins_entry(after):
                 break
+            if after[1] - first[0] > MOST_ROW_CHARS:
+                return line
             last = after
         start, _ = first
         _, end = last

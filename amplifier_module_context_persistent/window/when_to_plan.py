@@ -18,11 +18,12 @@ from __future__ import annotations
 from dataclasses import replace
 from enum import Enum
 
+from ..compaction.quotes import quote_tokens
 from ..compaction.strategies import STRATEGIES
 from ..config import Config
 from ..log.contract import Log
 from ..log.index import Index
-from ..view.arrangement import Arrangement
+from ..view.arrangement import Arrangement, Count
 from ..view.plan import NO_PLAN, Plan
 from .kept_entries import KeptEntries
 from .plan_state import hidden_quotes, mark, without_hidden
@@ -92,16 +93,25 @@ class PlanTiming:
         kept: the entries of the window.
         arranger: arranges its views.
         throttle: knows the plans that freed too little.
+        count: counts the tokens of a message.
         stores: whether plans go to the log.
     """
 
     def __init__(
-        self, config: Config, kept: KeptEntries, arranger: ViewArranger, throttle: ReplanThrottle, *, stores: bool
+        self,
+        config: Config,
+        kept: KeptEntries,
+        arranger: ViewArranger,
+        throttle: ReplanThrottle,
+        count: Count,
+        *,
+        stores: bool,
     ) -> None:
         self._config = config
         self._kept = kept
         self._arranger = arranger
         self._throttle = throttle
+        self._count = count
         self._stores = stores
         self._grown_from = set[int]()
         """Bit lengths of budgets whose plan was already replaced by a larger one. This happens once for each length, so
@@ -139,8 +149,9 @@ class PlanTiming:
         tokens = fixed + arrangement.tokens
         messages = len(arrangement.items)
         unmovable = fixed + self._arranger.totals(arrangement).unmovable_tokens
-        if request.plans_now:
-            return tokens - unmovable > self._config.target_usage * max(0, budget - unmovable)
+        if request.plans_now:  # quotes come on top of the target
+            quoted = quote_tokens((self._kept.plan or NO_PLAN).left_out.gaps or (), self._count)
+            return tokens - quoted - unmovable > self._config.target_usage * max(0, budget - unmovable)
         is_due = needs_plan(
             self._config,
             tokens=tokens,

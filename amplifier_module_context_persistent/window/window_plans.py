@@ -79,7 +79,7 @@ class WindowPlans:
         self._new_id = new_id
         self._stores = stores
         self._throttle = ReplanThrottle(config)
-        self.timing = PlanTiming(config, kept, arranger, self._throttle, stores=stores)
+        self.timing = PlanTiming(config, kept, arranger, self._throttle, source.count, stores=stores)
         self._memory = PlanMemory()
 
     def take_in(self, log: Log, request: ViewRequest) -> None:

@@ -117,9 +117,9 @@ def test_quotes_come_on_top_of_the_target_and_stay_below_the_threshold() -> None
         made.leave_out(position)
     assert made.total_tokens == before - sum(sizes[1:31]) + made.gap_tokens
     assert made.quotes_room == int(SAID_SHARE * made.room_tokens)
-    made.reserve(made.threshold_tokens - made.total_tokens - 50)
+    made.reserve(made.threshold_tokens - made.total_tokens - 200)
     assert made.quotes_room == 50
-    made.reserve(100)
+    made.reserve(200)
     assert made.quotes_room == 0
 
 

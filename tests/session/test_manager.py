@@ -129,6 +129,27 @@ async def test_the_contracts_compaction_example(path: Path) -> None:
     assert len(await manager.get_messages()) == 61
 
 
+async def test_a_second_compaction_at_once_makes_no_plan(tmp_path: Path) -> None:
+    """Also if the first one quoted what was said beside calls, on top of its target."""
+    async with PersistentContextManager(tmp_path / "log.jsonl", max_tokens=20_000, tokenizer="estimate") as manager:
+        await manager.add_message({"role": "user", "content": "Find out why the build of the service is slow."})
+        for step in range(70):
+            said = f"Step {step}: module_{step} spends {step} s in parser_{step}, as cache_{step} is never filled. "
+            call = {"id": f"c{step}", "tool": "read_file", "arguments": {"path": f"src/module_{step}.py"}}
+            await manager.add_message({"role": "assistant", "content": said * 2, "tool_calls": [call]})
+            lines = "\n".join(f"line {number} of module_{step}" for number in range(120))
+            await manager.add_message({"role": "tool", "tool_call_id": f"c{step}", "content": lines})
+        await manager.compact()
+        view = await manager.get_messages_for_request()
+        assert "is never filled" in str(view[1]["content"])
+        plans = (tmp_path / "log.jsonl").read_bytes().count(b'"_record":"plan"')
+        assert plans == 1
+        for _ in range(3):
+            await manager.compact()
+        assert (tmp_path / "log.jsonl").read_bytes().count(b'"_record":"plan"') == plans
+        assert await manager.get_messages_for_request() == view
+
+
 async def test_ephemeral_messages_stand_in_this_processs_views_only(path: Path) -> None:
     """Behind the record they came after; not in get_messages, not in the file, not after a restart."""
     reminder = user("<system-reminder>now</system-reminder>", source="hook", ephemeral=True)

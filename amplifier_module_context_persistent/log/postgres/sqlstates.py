@@ -34,6 +34,8 @@ def with_advice(reason: str, sqlstate: str = "") -> str:
         sqlstate: the server's error code; empty if the connection was refused.
     """
     advice = _ADVICE.get(sqlstate, "")
+    if "row-level security" in reason:
+        advice = ""  # the role has its rights, and these rows are another role's
     if not sqlstate and "no password supplied" in reason:
         advice = "give it by PGPASSWORD, .pgpass or a service file"
     return f"{reason} ({advice})" if advice else reason

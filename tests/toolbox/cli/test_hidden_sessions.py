@@ -100,3 +100,5 @@ def test_advice_is_added_to_known_errors() -> None:
     assert "statement_timeout" in with_advice("canceling statement due to statement timeout", "57014")
     assert ".pgpass" in with_advice("connection failed: fe_sendauth: no password supplied")
     assert with_advice("division by zero", "22012") == "division by zero"
+    hidden_row = 'new row violates row-level security policy for table "record"'
+    assert with_advice(hidden_row, "42501") == hidden_row
