@@ -41,6 +41,7 @@ from .reader import LogReader
 
 LEAST_LOG_BYTES = 16 << 10
 """A smaller log is archived only if the user names it, because it takes a few disk blocks in either form."""
+_TORN = "the log's end is torn; `context-persistent repair` saves it aside, then archive it"
 _UNKNOWN = "whether the session is open is not known here, since the system gives no locks"
 
 
@@ -124,15 +125,36 @@ def _check_may_be_archived(log: LogReader) -> None:
     if log.index.unknown_version:
         raise ArchiveError(f"the log has format version {log.index.unknown_version}; use the version that wrote it")
     if log.torn is not None:
-        raise ArchiveError("the log's end is torn; `context-persistent repair` saves it aside, then archive it")
+        raise ArchiveError(_TORN)
     status = log.file.open_status()
     if status.st_nlink > 1:
         remove_other_name(log.path, log.file.files)
         status = log.file.open_status()
+    refusal = _refusal_of(status)
+    if refusal:
+        raise ArchiveError(refusal)
+
+
+def refusal_before_reading(path: str) -> str:
+    """Return the reason why a plain log would not be archived, as far as its file's status and end tell; else "".
+
+    Raises:
+        OSError: the file cannot be read.
+    """
+    with open(path, "rb") as file:
+        refusal = _refusal_of(os.fstat(file.fileno()))
+        if not refusal and file.seek(0, os.SEEK_END) > 0:
+            file.seek(-1, os.SEEK_END)
+            refusal = "" if file.read() == b"\n" else _TORN
+    return refusal
+
+
+def _refusal_of(status: os.stat_result) -> str:
     if status.st_nlink > 1:
-        raise ArchiveError(f"the log has {status.st_nlink} names (hard links), so archiving would free nothing")
+        return f"the log has {status.st_nlink} names (hard links), so archiving would free nothing"
     if not is_own(status):
-        raise ArchiveError(f"the log belongs to the user with the id {status.st_uid}; archive it as that user")
+        return f"the log belongs to the user with the id {status.st_uid}; archive it as that user"
+    return ""
 
 
 def _blocks(file: FileHandle, size: int) -> Iterator[bytes]:

@@ -16,7 +16,7 @@ import click
 
 from ...errors import ContextPersistentError
 from ...log.archive_estimate import ArchiveEstimate
-from ...log.archive_log import LEAST_LOG_BYTES, Archived
+from ...log.archive_log import LEAST_LOG_BYTES, Archived, refusal_before_reading
 from ...log.database_location import stored_name
 from ...log.open_mark import SESSION_IS_OPEN
 from ...log.room_on_disk import free_bytes
@@ -155,7 +155,7 @@ def archive(
         chosen = _older_than(chosen_sessions(wanted, everywhere=everywhere), older)
     if output:
         context.exit(_seal_copies(chosen, output, keys, dry_run=dry_run, as_json=as_json))
-    candidates = _candidates(chosen, undo=undo, is_named=is_named)
+    candidates = _candidates(chosen, undo=undo, is_named=is_named, dry_run=dry_run)
     todo = [candidate for candidate in candidates if not candidate.refused]
     if not as_json:
         _show(candidates, todo, undo=undo)
@@ -212,7 +212,7 @@ def _older_than(sessions: Sequence[SessionFile], older: float | None) -> list[Se
     return [overview.session for overview in overviews if overview.last_s < older]
 
 
-def _candidates(sessions: Sequence[SessionFile], *, undo: bool, is_named: bool) -> list[_Candidate]:
+def _candidates(sessions: Sequence[SessionFile], *, undo: bool, is_named: bool, dry_run: bool) -> list[_Candidate]:
     """Return the sessions that are to be archived, or brought back with `undo`.
 
     A session that cannot be changed is included, with the reason in its `refused`.
@@ -221,12 +221,15 @@ def _candidates(sessions: Sequence[SessionFile], *, undo: bool, is_named: bool) 
         sessions: the sessions that were named or chosen by filters.
         undo: whether logs are brought back instead of archived.
         is_named: whether a person named the sessions; otherwise small logs are left out.
+        dry_run: whether nothing is done. Then what would be refused is found out here.
     """
     candidates = []
     for session in sessions:
         path = str(session.path)
         try:
             size = estimate_session(path)
+            is_plain_file = stored_name(path) is None and not size.is_archived
+            refusal = refusal_before_reading(path) if dry_run and is_plain_file else ""
         except (OSError, ContextPersistentError) as error:
             unknown = ArchiveEstimate(0, 0, is_archived=False, is_exact=False)
             candidates.append(_Candidate(session, unknown, reason_beside(error, path)))
@@ -240,7 +243,7 @@ def _candidates(sessions: Sequence[SessionFile], *, undo: bool, is_named: bool) 
         is_small = size.file_bytes < LEAST_LOG_BYTES
         if size.is_archived or (is_small and not is_named):
             continue
-        refused = SESSION_IS_OPEN if _is_open(session) else ""
+        refused = SESSION_IS_OPEN if _is_open(session) else refusal
         candidates.append(_Candidate(session, size, refused))
     return candidates
 

@@ -156,6 +156,19 @@ def test_what_the_catalogue_knows_stays_known() -> None:
 # -- which sessions, and what is said ----------------------------------------------------------------------------------
 
 
+def test_a_dry_run_names_what_would_stay() -> None:
+    """A torn end and a second name are found without reading the logs."""
+    torn, linked, sound = (large(name, seed) for seed, name in enumerate(("torn", "linked", "sound")))
+    torn.write_bytes(torn.read_bytes() + b'{"role":"user"')
+    os.link(linked, linked.with_name("other"))
+    told = json.loads(run("archive", "--all", "--everything", "--dry-run", "--json").stdout)
+    assert {Path(one["path"]).parent.name for one in told["kept"]} == {"torn", "linked"}
+    assert [Path(one["path"]).parent.name for one in told["archived"]] == ["sound"]
+    done = json.loads(run("archive", "--all", "--everything", "--yes", "--json", code=None).stdout)
+    assert [one["refused"] for one in done["kept"]] == [one["refused"] for one in told["kept"]]
+    assert sound.read_bytes()[:4] != torn.read_bytes()[:4]
+
+
 def test_filters_choose_and_what_is_freed_is_said() -> None:
     """Small logs are passed over unless they are named; what is archived already is left."""
     old, new = large("old"), large("new", seed=2)
