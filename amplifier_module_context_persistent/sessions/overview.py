@@ -75,9 +75,16 @@ class Overview(Glance):
 
     @property
     def last_s(self) -> float:
-        """When the last message was written, in seconds since 1970; if unknown, when the log was last written."""
-        instant = instant_of(self.last_message)
-        return instant.timestamp() if instant is not None else self.session.modified_s
+        """When the last message was written, in seconds since 1970; if unknown, when the log was last written.
+
+        A last message with a time before that of the first one was written under a clock that was reset. Then the first
+        one's time counts, so that the session does not seem old.
+        """
+        last = instant_of(self.last_message)
+        if last is None:
+            return self.session.modified_s
+        first = instant_of(self.first_message)
+        return max(last, first or last).timestamp()
 
     @property
     def known_s(self) -> float:

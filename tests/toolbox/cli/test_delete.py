@@ -200,6 +200,20 @@ def test_a_project_with_signs_of_patterns_in_its_name_is_that_alone(
     assert not log_of("its").exists()
 
 
+def test_a_clock_that_was_reset_makes_no_session_old() -> None:
+    """Its last message says 1970, and was written today."""
+    said = [
+        encode_message({"role": "user", "content": "hi"}, message_id=f"m{number}", timestamp=stamp)
+        for number, stamp in enumerate((f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}", "1970-01-01T00:00:05Z"))
+    ]
+    session("old", 100)
+    path = session("reset", 1)
+    path.write_bytes(b"".join(sealed([HEADER, *said])))
+    run("prune", "--older", "90d", "--yes")
+    assert left() == {"reset"}
+    assert "reset" in run("list", "--since", "1d").stdout
+
+
 def test_a_branch_of_an_imported_session_stays(tmp_path: Path) -> None:
     """Also one that has no message in common with it, because a person changed the first question."""
     made = {"r": (None, "", ""), "q": ("r", "user", "hi"), "p": ("r", "user", "hello")}
