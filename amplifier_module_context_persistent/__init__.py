@@ -168,7 +168,7 @@ async def mount(coordinator: Any, config: Mapping[str, Any] | None = None) -> Ca
 
     reads_files = bool((config or {}).get("memory_files"))
     with needed_packages(*["aiofiles"] * reads_files):
-        from .session import view_errors  # noqa: F401 - what a later error imports of the host is checked here, too
+        from .session import view_errors  # noqa: F401 - a mount, not a later error, tells what is missing
         from .session.event_names import EVENTS
         from .session.manager import PersistentContextManager
         from .session.model_tools import mount_tools

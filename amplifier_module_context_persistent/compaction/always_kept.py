@@ -256,7 +256,7 @@ class _HeldAnswers(NamedTuple):
     keep_chars: int
     """The number of characters that long answers keep."""
     newest: int | None
-    """The position of the answer of the newest finished turn; None if this turn has no answer."""
+    """The position of the final answer of the newest finished turn; None if that turn has none."""
 
 
 def _held_answers(draft: Draft) -> _HeldAnswers:

@@ -19,7 +19,7 @@ from collections.abc import Callable
 
 
 def is_child_of(pid: int) -> bool:
-    """Tell whether this process is a fork of the process with an id, and not that process."""
+    """Tell whether this process was forked from the process with this id."""
     return pid != os.getpid()
 
 

@@ -32,7 +32,7 @@ class Span(NamedTuple):
 
 
 def part_of_day(day: datetime, part: int) -> Span:
-    """Return the span of a part of a day: `NIGHT`, `MORNING`, `NOON`, `AFTERNOON` or `EVENING`."""
+    """Return the begin and end of a part of a day; `part` is `NIGHT`, `MORNING`, `NOON`, `AFTERNOON` or `EVENING`."""
     first, last = _HOURS[part]
     return Span(day + timedelta(hours=first), day + timedelta(hours=last))
 

@@ -35,7 +35,7 @@ def with_closings(
     callers: Collection[int],
     closings: Mapping[str, Message],
 ) -> list[int | Message]:
-    """Add closing messages to the items, at the ends of turns that lack a closing message.
+    """Add a closing message at the end of each turn that has none.
 
     If the list adds a result for a call of a message, but no closing message, a closing message is made. So the host
     finds nothing more to repair.

@@ -21,9 +21,10 @@ class Alignment:
     """The messages of a list that the live history does not have, by their places."""
 
     results: dict[tuple[int, str], int | Message] = field(default_factory=dict)
-    """Results for calls that have no result or a late one, by the position of the calling message and the call's id.
+    """The results of calls that have none in the history, or a late one.
 
-    A value is a message of the list, or the position of a late result in the history.
+    The keys are the position of the calling message and the id of the call. A value is a message of the list, or the
+    position of a late result in the history.
     """
     closings: dict[str, Message] = field(default_factory=dict)
     """Closing messages, each by the call id of the result before it."""

@@ -189,7 +189,7 @@ def files_in(directory: str | Path) -> list[SessionFile]:
 
 
 _PLACES_OF_PROJECTS = ("", "projects/", ".amplifier/projects/")
-"""The subdirectories with projects in a directory of a kit, in Amplifier's directory, and in a user's home."""
+"""Where projects are below a directory: in a kit's directory, in `.amplifier`, and in a user's home."""
 
 
 def sessions_in(directory: str | Path) -> list[SessionFile]:

@@ -81,7 +81,7 @@ class NamedValue:
 
     @property
     def is_setting(self) -> bool:
-        """Whether the line is a setting of a configuration file: only a name, `:` or `=`, and a value."""
+        """Whether the line has only a name, `:` or `=`, and the value, as in a configuration file."""
         is_first = STARTS_LINE.search(self.before) is not None
         return is_first and self.ends_line and not self.is_quoted and self.separator in (":", ": ", "=", " = ")
 

@@ -72,7 +72,7 @@ _JSON_ESCAPE = re.compile(
     """,
     re.VERBOSE,
 )
-"""What JSON writes in a text: a run of escaped backslashes, which is one edit, or one escaped character."""
+"""Matches an escape of JSON: a run of escaped backslashes, which is undone in one edit, or one other character."""
 _ESCAPED_BACKSLASH = re.compile(r"\\{2,}")
 _STRUCK = re.compile(r"[^\x08\n]\x08(?P<struck>[^\x08\n])|=(?P<soft_break>\r?\n)")
 """A letter over another one, as in the bold text of manual pages, or a line end that mail adds.

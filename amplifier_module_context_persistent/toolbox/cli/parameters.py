@@ -35,9 +35,9 @@ class TimeType(_TimeBase):
 
 
 def check_not_empty(_context: click.Context, _parameter: click.Parameter, given: T) -> T:
-    """Check that no given text is empty, and return the given texts unchanged (also None, if there are none).
+    """Refuse an empty value of an option, and return any other value unchanged. This is a callback for click.
 
-    This is a callback. An empty text is mostly a variable of a script that is not set. As a filter it would choose all.
+    A value is mostly empty because a script's variable is not set. A filter without a value would choose all sessions.
 
     Raises:
         BadParameter: a text is empty.

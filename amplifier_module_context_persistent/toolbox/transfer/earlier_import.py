@@ -130,7 +130,7 @@ def _equal_at_beginning(draft: SessionDraft, reader: ReadableLog, begin: int, en
 
 
 def _went_on_here(reader: ReadableLog, ids: frozenset[str]) -> bool:
-    """Return whether a log has messages or resets, such as rewinds, that no import of its source wrote.
+    """Return whether a person went on with an imported session here: no import wrote one of its messages or resets.
 
     A killed import has announced more records than it wrote, so a message that was said here may be among the announced
     ones. It is recognised by its id and its time: the source does not have it, and it is later than the import.

@@ -131,31 +131,35 @@ def fork_session(
         whole = stack.enter_context(Transcript(origin, files=files))
         place = str(path or _place(whole, str(session_id), working_dir))
         purged = stack.enter_context(without_purged(whole, place, again=again))
-        transcript = purged.transcript
-        parent_id = session_id_in(whole)
         past = purged.history_at(at)
-        plan = following_plan(transcript.book, past.ordinals)
-        records = ForkRecords(transcript, past, plan, session_id, parent_id, now(), new_id)
-        is_begun = _is_begun(place, transcript, past)
+        plan = following_plan(purged.transcript.book, past.ordinals)
+        records = ForkRecords(purged.transcript, past, plan, session_id, session_id_in(whole), now(), new_id)
+        is_begun = _is_begun(place, purged.transcript, past)
         target = os.path.abspath(place) if is_begun else _checked(place)
         host_files = list[str]()
         if dry_run:
             deque(records.bodies(), maxlen=0)  # to know what cannot be copied
         else:
             host_files = _write(target, records, whole.path, purged.replace, is_begun=is_begun)
-        return Fork(
-            path=target,
-            session_id=session_id,
-            parent_id=parent_id,
-            message_id=past.message_id,
-            turn=past.turn,
-            messages=len(past) - len(records.refused),
-            plan=str(plan.get("id")) if plan is not None else "",
-            not_carried=refused_messages(transcript.reader, records.refused),
-            host_files=host_files,
-            host_turn=_host_turns(transcript, past),
-            erased=purged.told,
-        )
+        return _report(target, records, host_files, purged.told)
+
+
+def _report(target: str, records: ForkRecords, host_files: Sequence[str], erased: Sequence[str]) -> Fork:
+    """Return what was done, or would be done; all records were read already."""
+    past = records.past
+    return Fork(
+        path=target,
+        session_id=records.session_id,
+        parent_id=records.parent_id,
+        message_id=past.message_id,
+        turn=past.turn,
+        messages=len(past) - len(records.refused),
+        plan=str(records.plan.get("id")) if records.plan is not None else "",
+        not_carried=refused_messages(records.transcript.reader, records.refused),
+        host_files=host_files,
+        host_turn=_host_turns(records.transcript, past),
+        erased=erased,
+    )
 
 
 def _write(target: str, records: ForkRecords, origin: str, replace: Replace, *, is_begun: bool) -> list[str]:

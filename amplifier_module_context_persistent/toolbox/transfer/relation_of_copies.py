@@ -98,9 +98,9 @@ class Parting:
     is_one_purged: bool
     """Whether one of the two copies was purged more often than the other."""
     differs: frozenset[str] = frozenset()
-    """What the first copy has from there on, in words for a person."""
+    """The kinds of records that follow there in the first copy, such as `MESSAGES`; words for a person."""
     other_differs: frozenset[str] = frozenset()
-    """What the second copy has from there on."""
+    """The kinds of records that follow there in the second copy."""
 
     @property
     def is_of_conversation(self) -> bool:

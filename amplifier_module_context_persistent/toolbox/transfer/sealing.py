@@ -172,7 +172,7 @@ def _unpack(packed: str, plain: str, directory: PrivateDirectory) -> None:
 
 
 def _copy(read: Callable[[int], bytes], target: BinaryIO, most_bytes: int) -> None:
-    """Copy what `read` returns into a file, up to its end.
+    """Write the blocks that `read` returns into a file, until `read` returns an empty one.
 
     Raises:
         SealError: that is more than `most_bytes` bytes.

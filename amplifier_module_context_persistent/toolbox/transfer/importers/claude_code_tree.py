@@ -39,7 +39,7 @@ class ClaudeEntry:
     position: int = -1
     """The position among the messages of the session; -1 until all are known."""
     is_replaced: bool = False
-    """Whether a later entry has the same content from a more reliable place."""
+    """Whether the entry is from a `progress` entry, and a later entry of its own has the same message."""
     exported_id: str = ""
     """The id of the message from which this package exported the entry; "" for any other entry."""
 

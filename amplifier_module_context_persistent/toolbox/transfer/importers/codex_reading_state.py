@@ -310,7 +310,7 @@ class Rollout:
             self._bill_last(bill)
 
     def _lose_bill(self, bill: RequestBill | None) -> None:
-        """Note the usage of a request that has no answer in the rollout."""
+        """Note in the account that a usage is lost, because no answer in the rollout belongs to its request."""
         if bill is not None:
             self.account.lose_part(bill.line, "the usage of a request: no answer of the rollout is its answer")
 
