@@ -195,7 +195,7 @@ class Draft:
     def quotes_room(self) -> int:
         """The tokens that quotes may take on top of the others: at most a quarter of what is left to the threshold.
 
-        So the next plan is not much sooner, and the notice has room.
+        The rest delays the next plan, and leaves room for the notice.
         """
         if not self._is_quoted:
             return 0

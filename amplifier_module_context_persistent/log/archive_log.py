@@ -31,7 +31,7 @@ from .archive_format import (
     skippable,
 )
 from .archived_bytes import archived_bytes
-from .atomic_file import NewFile, remove_other_name
+from .atomic_file import NewFile, other_names, remove_other_name
 from .contract import Snapshots
 from .file_handle import CHUNK_BYTES, FileHandle
 from .file_trust import is_own
@@ -142,16 +142,19 @@ def refusal_before_reading(path: str) -> str:
         OSError: the file cannot be read.
     """
     with open(path, "rb") as file:
-        refusal = _refusal_of(os.fstat(file.fileno()))
+        left_by_kill = len(other_names(path, FileSystem()))
+        refusal = _refusal_of(os.fstat(file.fileno()), left_by_kill)
         if not refusal and file.seek(0, os.SEEK_END) > 0:
             file.seek(-1, os.SEEK_END)
             refusal = "" if file.read() == b"\n" else _TORN
     return refusal
 
 
-def _refusal_of(status: os.stat_result) -> str:
-    if status.st_nlink > 1:
-        return f"the log has {status.st_nlink} names (hard links), so archiving would free nothing"
+def _refusal_of(status: os.stat_result, left_by_kill: int = 0) -> str:
+    """Return why a file is not archived, or ""; `left_by_kill` of its names are ours, and will be removed."""
+    names = status.st_nlink - left_by_kill
+    if names > 1:
+        return f"the log has {names} names (hard links), so archiving would free nothing"
     if not is_own(status):
         return f"the log belongs to the user with the id {status.st_uid}; archive it as that user"
     return ""

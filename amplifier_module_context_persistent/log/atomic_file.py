@@ -267,13 +267,21 @@ def remove_other_name(path: str, files: FileSystem) -> None:
     Raises:
         OSError: the system refuses.
     """
+    for beside in other_names(path, files):
+        files.remove(beside)
+
+
+def other_names(path: str, files: FileSystem) -> list[str]:
+    """Return the paths of a file that `remove_other_name` removes.
+
+    Raises:
+        OSError: the system refuses.
+    """
     directory, name = os.path.split(path)
     aside = re.compile(rf"{re.escape(name)}\.(?:{PART_MARK})?[0-9a-f]{{8}}\.part")
     status = files.stat(path)
-    for other in filter(aside.fullmatch, os.listdir(directory)):
-        beside = os.path.join(directory, other)
-        if os.path.samestat(files.stat(beside), status):
-            files.remove(beside)
+    besides = [os.path.join(directory, other) for other in filter(aside.fullmatch, os.listdir(directory))]
+    return [beside for beside in besides if os.path.samestat(files.stat(beside), status)]
 
 
 def check_free(path: str, *, replace: bool = False) -> None:

@@ -26,10 +26,12 @@ _ENCODED = regex.compile(r"[\\%&=\x00-\x08\x0e-\x1f\x7f-\x9f\u00ad\u200b-\u200f\
 _ENCODED_IN_WORD = "(?:2[dDeE]|3[0-9]|[46][1-9A-Fa-f]|5[0-9aAfF]|7[0-9aA])"
 """The two hexadecimal digits of a character of a plain word: a letter, a digit, `_`, `-` or `.`."""
 _WITHIN_WORD = regex.compile(
-    r"[\x00-\x08\x0e-\x1f\x7f-\x9f\u00ad\u200b-\u200f\u2060-\u2064\ufeff]|\^\[|&(?:#|shy;|zw)"
-    r"|\\(?:e|[01][0-7]{2}|u20[06]|u[fF][eE][fF][fF]|u\{|U000)"
+    r"[\x00-\x08\x0e-\x1f\x7f-\x9f\u00ad\u200b-\u200f\u2060-\u2064\ufeff]|\^\["
+    r"|&(?:#|shy;|zw|Zero|NoBreak;|amp;(?:amp;)*#)"
+    r"|\\(?:e|u002[56]|u005[cC]|[01][0-7]{2}|u20[06]|u[fF][eE][fF][fF]|u\{|U000)"
     rf"|\\(?:u00|x)(?:[0189]|7[fF]|[aA][dD]|{_ENCODED_IN_WORD})"
-    rf"|%(?:25|[01]|7[fF]|[cC]2%|[eE]2%8|[eE][fF]%|{_ENCODED_IN_WORD})"
+    rf"|%(?:2[56]|5[cC]|[01]|7[fF]|[cC]2%|[eE]2%8|[eE][fF]%|{_ENCODED_IN_WORD})"
+    r"|=(?:2D|5F|C2=|E2=8|\r?\n)"
 )
 """The same characters, as far as they may be within a plain word. Nobody needs to encode the letters of such a word,
 but may do so."""

@@ -278,7 +278,7 @@ class PersistentContextManager:
         return written_as(await self.get_messages(), form)
 
     async def set_messages(self, messages: Sequence[Mapping[str, Any]], *, form: str | None = None) -> None:
-        """Replace the live history; only append new messages if the log had a conversation when opened, or was purged.
+        """Replace the live history. If the log had a conversation when it was opened, only append new messages.
 
         The history of such a log is never replaced. Two kinds of lists add to it: the history followed by messages that
         the log never had (turns under another module), and the history with the host's repair of interrupted calls. Any

@@ -57,11 +57,7 @@ async def set_messages(
     """
     messages = listed(messages)
     session = await store.open()
-    log_decides = (
-        session.history.authoritative
-        or await session.read(_was_purged)
-        or (resumes and await session.read(_has_messages))
-    )
+    log_decides = session.history.authoritative or (resumes and await session.read(_has_messages))
     if redaction.is_on:
         copies = [json_copy(message, is_stored=comes_from_a_log(message)) for message in messages]
         messages = await redaction.of(copies)
@@ -152,12 +148,6 @@ def read_list(
             raise
         logger.warning("set_messages: the list is taken as it is: %s", refused)
         return copied
-
-
-def _was_purged(log: Log) -> bool:
-    """Return whether a purge has rewritten the log. The host's list may still have what was purged."""
-    log.follow()
-    return log.index.control_counts["purge"] > 0
 
 
 def _has_messages(log: Log) -> bool:

@@ -78,13 +78,16 @@ class Overview(Glance):
         """When the last message was written, in seconds since 1970; if unknown, when the log was last written.
 
         A last message with a time before that of the first one was written under a clock that was reset. Then the first
-        one's time counts, so that the session does not seem old.
+        one's time counts, so that the session does not seem old, unless that time is later than the log was written.
         """
         last = instant_of(self.last_message)
         if last is None:
             return self.session.modified_s
         first = instant_of(self.first_message)
-        return max(last, first or last).timestamp()
+        is_ahead = first is not None and first.timestamp() > self.session.modified_s
+        if first is None or is_ahead:
+            return last.timestamp()
+        return max(last, first).timestamp()
 
     @property
     def known_s(self) -> float:

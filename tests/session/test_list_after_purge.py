@@ -1,8 +1,7 @@
-"""A host's list does not bring back what was purged while the session was open, however the session began."""
+"""What a host's list does after a purge: a resumed session takes nothing back, and no session loses what is new."""
 
 import asyncio
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -16,31 +15,35 @@ SAID = [
     {"role": "user", "content": "two"},
     {"role": "assistant", "content": "Yes."},
 ]
+PURGES = [["--redact", KEY], ["--everything"], ["--before", "LAST"]]
 
 
-@pytest.mark.parametrize("purge", [["--redact", KEY], ["--everything"], ["--before", "LAST"]], ids=" ".join)
+async def purge(path: Path, options: list[str], last_id: str) -> None:
+    given = [last_id if option == "LAST" else option for option in options]
+    await asyncio.to_thread(run, "purge", path, *given, "--yes")
+
+
+@pytest.mark.parametrize("options", PURGES, ids=" ".join)
 @pytest.mark.parametrize("has_ids", [True, False])
-@pytest.mark.parametrize("more", [[], [{"role": "user", "content": "three"}]], ids=["the same", "one more"])
-async def test_an_old_list_brings_nothing_back(
-    tmp_path: Path, purge: list[str], more: list[dict[str, Any]], *, has_ids: bool
-) -> None:
+async def test_a_resumed_session_takes_nothing_back(tmp_path: Path, options: list[str], *, has_ids: bool) -> None:
     path = tmp_path / "log.jsonl"
     async with PersistentContextManager(path) as manager:
         await manager.set_messages(SAID)
         known = await manager.get_messages()
-        old = known if has_ids else SAID
-        last_id = known[-1]["metadata"]["message_id"]
-        options = [last_id if option == "LAST" else option for option in purge]
-        await asyncio.to_thread(run, "purge", path, *options, "--yes")
-        await manager.set_messages([*old, *more])
-        assert KEY.encode() not in path.read_bytes()
-        assert KEY not in str(await manager.get_messages())
+        await manager.add_message({"role": "user", "content": "three"})
     async with PersistentContextManager(path) as manager:
+        await purge(path, options, known[-1]["metadata"]["message_id"])
+        await manager.set_messages(known if has_ids else SAID)
         assert KEY not in str(await manager.get_messages())
+    assert KEY.encode() not in path.read_bytes()
 
 
-async def test_without_a_purge_a_list_replaces_the_history_of_a_new_session(tmp_path: Path) -> None:
-    async with PersistentContextManager(tmp_path / "log.jsonl") as manager:
+@pytest.mark.parametrize("options", PURGES, ids=" ".join)
+async def test_what_is_new_in_the_list_of_a_new_session_is_stored(tmp_path: Path, options: list[str]) -> None:
+    """Also without ids and times, as an agent has it that sets its own list each time."""
+    path = tmp_path / "log.jsonl"
+    async with PersistentContextManager(path) as manager:
         await manager.set_messages(SAID)
-        await manager.set_messages(SAID[:1])
-        assert [message["content"] for message in await manager.get_messages()] == ["one"]
+        await purge(path, options, (await manager.get_messages())[-1]["metadata"]["message_id"])
+        await manager.set_messages([*await manager.get_messages(), {"role": "user", "content": "three"}])
+        assert (await manager.get_messages())[-1]["content"] == "three"

@@ -128,8 +128,8 @@ def archive(
     The sessions are those that you name or that filters choose, with their sub-agents. A compressed log takes about a
     fifth of the space. Nothing is lost: if a session goes on, its log is brought back before its first new message; in
     a database the session goes on after the archived part. A session that is open in any program is left unchanged.
-    The compressed log is read back before it replaces the log. One bit of it that changes later is put right at
-    each reading; larger damage can cost about 1 MB of the log, so a whole session: keep a backup.
+    The compressed log is read back before it replaces the log. A single flipped bit in the archive is corrected
+    when it is read; larger damage can cost about 1 MB of the log, so a whole session: keep a backup.
 
     With --encrypt-to and -o the sessions do not change, and open ones are included. Sealed copies of their whole logs,
     with all secrets, are written into DIR. Only the holder of the private key can read them (age; the extra `seal`).

@@ -254,7 +254,8 @@ def _deletion_of(log: str, session_id: str, *, by_log_only: bool) -> Erasure:
         reader.follow()
         names = names_of_log_alone(reader) if by_log_only else names_in(reader)
         messages = tuple(reader.index.columns.id_hashes)
-        names = replace(names, names=(*names.names, name_of_id(session_id)), id_hashes=messages)
+        all_names = (*names.names, name_of_id(session_id))
+        names = replace(names, names=all_names, id_hashes=messages, has_all_ids=True)
         return erasure_of(names, SESSION, time=utc_now(), purges=filter(None, salts_of_purges(reader)))
 
 

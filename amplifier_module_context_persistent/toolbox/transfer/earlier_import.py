@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
-from datetime import datetime
+from datetime import UTC, datetime
 from itertools import groupby
 from typing import Any, NamedTuple
 
@@ -132,8 +132,9 @@ def _equal_at_beginning(draft: SessionDraft, reader: ReadableLog, begin: int, en
 def _went_on_here(reader: ReadableLog, ids: frozenset[str]) -> bool:
     """Return whether a person went on with an imported session here: no import wrote one of its messages or resets.
 
-    A killed import has announced more records than it wrote, so a message that was said here may be among the announced
-    ones. It is recognised by its id and its time: the source does not have it, and it is later than the import.
+    The header says how many records an import adds. After a kill some are missing, and messages that were said here
+    take their places. Such a message is recognised by its id and its time: the source does not have it, and it is later
+    than the import, but not in the future.
 
     Args:
         reader: the log.
@@ -167,7 +168,7 @@ def _is_said_later(line: bytes, imported_at: datetime, ids: frozenset[str]) -> b
     except ValueError:  # a damaged line
         return False
     said_at = instant_of(timestamp_of(message))
-    return given_id(message) not in ids and said_at is not None and said_at > imported_at
+    return given_id(message) not in ids and said_at is not None and imported_at < said_at <= datetime.now(UTC)
 
 
 def _compared_with_changed(draft: SessionDraft, reader: ReadableLog, found: EarlierImport) -> EarlierImport:

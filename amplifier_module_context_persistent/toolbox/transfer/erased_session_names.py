@@ -42,6 +42,8 @@ class SourceNames:
     """The names of the beginnings of the conversation, for files whose form has no place for ids."""
     id_hashes: tuple[int, ...] = ()
     """The hashes of the ids of the messages that are purged or deleted; empty if only a text is purged."""
+    has_all_ids: bool = False
+    """Whether a session is deleted, and `id_hashes` has all its messages."""
 
 
 def names_in(reader: ReadableLog, gone: Iterable[int] | None = None) -> SourceNames:

@@ -62,14 +62,16 @@ class Erasure:
     talk_ends: frozenset[str] = frozenset()
     """Those of the whole conversation."""
     ids: bytes = b""
-    """The salted hashes of the ids of all messages that were purged or deleted, sorted and joined. By these, a copy of
-    the log can be purged too, and a copy that has other messages than a deleted session is not deleted."""
+    """The salted hashes of the ids of all messages that were purged or deleted, sorted and joined. A sync uses
+    them to purge copies of the log, and keeps a copy of a deleted session whose last message is not among them."""
     has_more_ids: bool = False
     """Whether more messages were purged than a list may have ids. Then the erasure has no ids."""
     is_all: bool = False
     """Whether everything was purged: all messages, and all records about the session, such as names and tags."""
     is_elsewhere: bool = False
     """Whether the content was erased in another directory, and no sync has carried this out in the home yet."""
+    has_all_ids: bool = False
+    """Whether `ids` has all messages of a deleted session, also if there were none."""
     purges: frozenset[str] = frozenset()
     """For a deleted session: the salts of the erasures that were carried out in its log by purges.
 
@@ -106,7 +108,7 @@ class Erasure:
             value["answers"] = sorted(self.answers)
         if self.talk:
             value |= {"talk": sorted(self.talk), "talk_ends": sorted(self.talk_ends)}
-        if self.ids:
+        if self.ids or self.has_all_ids:
             value["ids"] = binascii.b2a_base64(self.ids, newline=False).decode()
         rule = self.rule.to_json()
         if rule:
@@ -170,6 +172,7 @@ def erasure_of(
         has_more_ids,
         is_all,
         purges=frozenset(purges),
+        has_all_ids=source.has_all_ids and not has_more_ids,
     )
 
 
@@ -200,5 +203,6 @@ def erasure_from(value: dict[str, Any]) -> Erasure:
         value.get("more_ids") is True,
         value.get("all") is True,
         value.get("elsewhere") is True,
-        frozenset(str(purge) for purge in value.get("purges", ())),
+        purges=frozenset(str(purge) for purge in value.get("purges", ())),
+        has_all_ids=value["erased"] == SESSION and "ids" in value,
     )

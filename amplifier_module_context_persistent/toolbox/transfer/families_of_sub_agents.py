@@ -3,8 +3,8 @@
 A sub-agent's log, or the host's `metadata.json` beside it, names the parent session. If neither does, as for logs of
 earlier versions, the id decides, but only if it has the form that hosts give (`is_named_by_host`): ids of other kits
 are chosen by people, and `alice_smith` is no sub-agent of `alice`. A fork is a session of its own, whatever its id is,
-and so is a branch of an imported session. A branch names that session as its parent, but its id has no `_`, as an
-imported sub-agent's has.
+and so is a branch of an imported session. Both a branch and an imported sub-agent name that session as their
+parent. Only the sub-agent's id has a `_`.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Origin:
     is_imported: bool = False
 
     def may_be_sub_agent(self, session_id: str) -> bool:
-        """Tell whether the session may be a sub-agent's, and is no fork and no branch."""
+        """Return whether the session may be a sub-agent's: it is neither a fork nor a branch."""
         is_branch = self.is_imported and "_" not in session_id  # it has no message of its parent's, else it is a fork
         return not self.is_fork and not is_branch
 

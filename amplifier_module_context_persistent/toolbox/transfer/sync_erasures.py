@@ -199,13 +199,15 @@ def _not_carried_out(log: str, purges: Sequence[Erasure]) -> list[Erasure]:
 def _plan_deletion(
     session: SessionFile, side: Side, deletions: list[Erasure], purges: Sequence[Erasure]
 ) -> ErasingStep:
-    """Return the step that deletes a session. The step has an error if the session has messages that stay nowhere else.
+    """Return the step that deletes a session.
+
+    The step has an error if the session went on after the deletion, or has a message that the deleted session had not.
 
     Args:
         session: the session.
         side: the side that has it.
         deletions: the erasures that say that it was deleted.
-        purges: those of purges in it.
+        purges: the erasures of purges in the session.
     """
     seen = overview_of(session, None)
     deletion = plan_deletion([seen])[0]
@@ -215,7 +217,7 @@ def _plan_deletion(
     why = ""
     if deleted is not None and seen.last_s > deleted.timestamp():
         why = f"it went on {side.where} after it was deleted elsewhere on {last.day}"
-    elif _ends_elsewhere(str(session.path), deletions, purges):
+    elif _has_unknown_end(str(session.path), deletions, purges):
         why = f"it has messages {side.where} that the session deleted elsewhere on {last.day} did not have"
     if why:
         step.error = f"{why}; delete it {side.where} too, or make a fork to keep it"
@@ -223,12 +225,12 @@ def _plan_deletion(
     return step
 
 
-def _ends_elsewhere(log: str, deletions: Sequence[Erasure], purges: Sequence[Erasure]) -> bool:
-    """Return whether the last message of a log was in no deleted log and was not purged.
+def _has_unknown_end(log: str, deletions: Sequence[Erasure], purges: Sequence[Erasure]) -> bool:
+    """Return whether the last message of a log is in none of the deleted logs, and was not purged.
 
     A deletion without ids of messages, as older versions noted them, does not tell.
     """
-    if not all(erasure.ids for erasure in deletions):
+    if not all(erasure.has_all_ids for erasure in deletions):
         return False
     with closing(open_reader(log)) as reader:
         reader.follow()

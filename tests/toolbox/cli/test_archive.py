@@ -161,6 +161,7 @@ def test_a_dry_run_names_what_would_stay() -> None:
     torn, linked, sound = (large(name, seed) for seed, name in enumerate(("torn", "linked", "sound")))
     torn.write_bytes(torn.read_bytes() + b'{"role":"user"')
     os.link(linked, linked.with_name("other"))
+    os.link(sound, sound.with_name(f"{sound.name}.0123abcd.part"))  # by a writer that was killed
     told = json.loads(run("archive", "--all", "--everything", "--dry-run", "--json").stdout)
     assert {Path(one["path"]).parent.name for one in told["kept"]} == {"torn", "linked"}
     assert [Path(one["path"]).parent.name for one in told["archived"]] == ["sound"]

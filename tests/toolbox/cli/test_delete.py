@@ -214,6 +214,18 @@ def test_a_clock_that_was_reset_makes_no_session_old() -> None:
     assert "reset" in run("list", "--since", "1d").stdout
 
 
+def test_a_clock_that_was_ahead_keeps_no_session_for_ever() -> None:
+    """Its first message says 2087, and the file was written when the last one was."""
+    said = [
+        encode_message({"role": "user", "content": "hi"}, message_id=f"m{number}", timestamp=stamp)
+        for number, stamp in enumerate(("2087-01-01T00:00:00Z", "2026-01-05T00:00:05Z"))
+    ]
+    path = session("ahead", 1)
+    path.write_bytes(b"".join(sealed([HEADER, *said])))
+    run("prune", "--older", "2026-06-01", "--yes")
+    assert left() == set()
+
+
 def test_a_branch_of_an_imported_session_stays(tmp_path: Path) -> None:
     """Also one that has no message in common with it, because a person changed the first question."""
     made = {"r": (None, "", ""), "q": ("r", "user", "hi"), "p": ("r", "user", "hello")}

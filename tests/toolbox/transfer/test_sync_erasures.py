@@ -245,6 +245,20 @@ def test_what_only_one_copy_has_is_not_deleted(laptop: Home, desktop: Home, stic
     assert desktop.sessions() == laptop.sessions() == []
 
 
+def test_an_emptied_and_deleted_session_takes_nothing_that_only_a_copy_has(
+    laptop: Home, desktop: Home, stick: Path
+) -> None:
+    """Its line has no ids, since the log had no message any more."""
+    laptop.says("talk", "one")
+    carry(stick, laptop, desktop)
+    desktop.says("talk", "two")
+    laptop.run("purge", "talk", "--everything", "--yes")
+    laptop.run("delete", "talk", "--yes")
+    carry(stick, laptop)
+    desktop.run("sync", stick, "--yes", code=1)
+    assert desktop.texts("talk") == ["two"]
+
+
 @pytest.mark.parametrize("purge", [["--cleared"], ["--before", "LAST"], ["--redact", KEY]], ids=" ".join)
 def test_an_older_copy_of_a_session_that_was_purged_and_deleted_goes(
     laptop: Home, desktop: Home, stick: Path, purge: list[str]
