@@ -163,7 +163,8 @@ def test_prune_opens_only_what_it_deletes(server: TestServer, storage: str, monk
         f"select told from {schema}.glance join {schema}.log using (log_id) where name = '-p/forged'"
     )
     said = orjson.loads(told)
-    forged = told_of(said["glance"] | {"last_message": "2026-01-01T00:00:00Z"}, said["line"])
+    long_ago = dict.fromkeys(("first_message", "last_message"), "2026-01-01T00:00:00Z")
+    forged = told_of(said["glance"] | long_ago, said["line"])
     prune = ("prune", "--all", "--older", "2026-02-01", "--storage", storage)
     assert "old: 1 message" in run(*prune, "--dry-run").output
     assert not opened
