@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..checkout_remote import noted_remote, remote_of
+from ..hosts import projects_dirs
 from ..log.database_location import location_of, split_location, stored_name
 from ..paths import LOG_NAME, project_slug
-from .hosts import projects_dirs
 from .path_aliases import aliases_among
 from .recognise_log import may_be_log, may_exist
 

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import click
 
+from ...erasures.erasure_list import erasures, erasures_noted_in
+from ...erasures.erasure_record import SESSION
 from ...log.database_location import stored_name
 from ...paths import LOG_NAME
 from ...sessions.overview import Overview
@@ -20,8 +22,6 @@ from ...sessions.sub_agents import root_of
 from ..transfer.delete_sessions import with_sub_agents
 from ..transfer.erased_session_names import name_of_id
 from ..transfer.erasure_is_about import concerning
-from ..transfer.erasure_list import erasures, erasures_noted_in
-from ..transfer.erasure_record import SESSION
 from ..transfer.families_of_sub_agents import belongs_to_any, origin_of, sub_agents_of
 from ..transfer.purge_session import places_left
 from .completion import complete

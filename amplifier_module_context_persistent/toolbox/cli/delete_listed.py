@@ -16,6 +16,9 @@ import click
 
 from ...catalogue.session_list_cache import Glances
 from ...clock import utc_now
+from ...erasures.erasure_list import lift, note_erasure
+from ...erasures.erasure_record import SESSION, Erasure
+from ...erasures.purges_of_log import salts_of_purges
 from ...errors import ContextPersistentError, DeleteError, LogError
 from ...log.database_location import split_location, stored_name
 from ...log.open_reader import open_reader
@@ -24,12 +27,10 @@ from ...sessions.session_files import SessionFile
 from ..transfer.copies_beside import CopiesBeside, is_second_import, is_under_own_id
 from ..transfer.delete_sessions import Deletion, delete_session, plan_deletion
 from ..transfer.erased_session_names import name_of_id, names_in, names_of_log_alone
-from ..transfer.erasure_list import lift, note_erasure
-from ..transfer.erasure_record import SESSION, Erasure, erasure_of
+from ..transfer.new_erasure import erasure_of
 from ..transfer.own_host_files import own_files
 from ..transfer.plain_copies import remove_abandoned_copies
 from ..transfer.purge_session import remove_left
-from ..transfer.undone_erasures import salts_of_purges
 from ..transfer.write_host_files import HOSTS_NAMES
 from .confirm import ask, check_can_ask
 from .erasing import extent, what_follows

@@ -15,6 +15,7 @@ from typing import Any
 import click
 
 from ...clock import utc_now
+from ...erasures.text_rule import TextRule, rule_of
 from ...errors import ContextPersistentError, LogError, RecallError
 from ...log.database_location import stored_name
 from ...messages.replace_in_message import REPLACEMENT
@@ -29,7 +30,6 @@ from ...sessions.find_session import SessionNameError
 from ...sessions.session_files import SessionFile
 from ..maintenance.purge_options import Purge
 from ..transfer.copies_beside import CopiesBeside, are_beside
-from ..transfer.erased_text_rule import TextRule, rule_of
 from ..transfer.plain_copies import remove_abandoned_copies
 from ..transfer.purge_session import (
     SessionPurge,

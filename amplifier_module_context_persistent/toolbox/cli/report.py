@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ...errors import ContextPersistentError
+from ...hosts import projects_dirs
 from ...messages.secrets.own_forms import OwnForms
 from ...paths import LOG_NAME
 from ...sessions.filters import SessionFilter
-from ...sessions.hosts import projects_dirs
 from ...sessions.prices import PriceList
 from ...sessions.session_files import SessionFile
 from ...sessions.sub_agents import with_sub_agents

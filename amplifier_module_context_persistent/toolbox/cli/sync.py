@@ -16,13 +16,13 @@ from typing import Any
 import click
 
 from ...clock import utc_now
+from ...erasures.erasure_record import SESSION, Erasure
 from ...log.database_location import parse_location
 from ...log.room_on_disk import free_bytes
 from ...sessions.filters import SessionFilter, matching
 from ...sessions.other_projects import named_projects
 from ...sessions.session_files import SessionFile
 from ...sessions.session_name import read_name
-from ..transfer.erasure_record import SESSION, Erasure
 from ..transfer.places_synced_before import forget_synced, note_synced, synced_places
 from ..transfer.room_for_copies import room_of_all, room_of_purge
 from ..transfer.sync_erasures import (

@@ -17,10 +17,10 @@ Where things are done:
 - a purge, with the host's files: `purge_session`; the log itself: `toolbox/maintenance`;
 - sessions are deleted, unless they are open: `delete_sessions`; the sub-agents that go with one:
   `families_of_sub_agents`;
-- erased content stays erased: `erasure_record` (what is remembered, with `erased_session_names` and
-  `erased_text_rule`), `erasure_list` (where), `erasure_is_about` (which session, by the names of `message_names` and
-  `talk_names`), `undone_erasures` (those that a log
-  would undo), in imports `import_erasures`, in forks `purged_origin`, in syncs `sync_erasures`;
+- erased content stays erased (what is remembered, and where: the room `erasures`): a purge or deletion notes it
+  (`new_erasure`, with `erased_session_names`); which session it is about: `erasure_is_about`, by the names of
+  `message_names` and `talk_names`; what a log would undo: `undone_erasures`; in imports `import_erasures`, in forks
+  `purged_origin`, in syncs `sync_erasures`;
 - new records of an original are appended to its copy: `append_to_copy`; whether a copy continues another:
   `relation_of_copies`; a damaged log is not carried: `damaged_log`; an archived log is copied as its file:
   `copy_in_form`;

@@ -21,12 +21,12 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from ...erasures.erasure_list import append_to_list, check_regular, erasures_path
 from ...log.atomic_file import NewFile
 from ...messages.replace_in_message import NAMES, Replace, replace_in
 from ...messages.text import to_json
 from ..maintenance.leftovers import parts_of
 from ..maintenance.note_beside_log import Content, content_of
-from .erasure_list import append_to_list, check_regular, erasures_path
 from .export_mark import MARK_KEY
 from .find_host_copies import told_lines
 

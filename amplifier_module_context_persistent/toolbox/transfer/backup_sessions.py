@@ -21,6 +21,8 @@ from itertools import chain, count
 from pathlib import Path
 from typing import Any, cast
 
+from ...erasures.erasure_list import BACKUP_NAME, lift_in, note_erasures, read_erasures
+from ...erasures.erasure_record import Erasure
 from ...errors import ContextPersistentError, reason_of
 from ...log.atomic_file import NewFile
 from ...log.database_location import refuse_other_url, stored_name
@@ -35,8 +37,6 @@ from .copy_in_form import copy_in_form, size_in_form
 from .damaged_log import damage_in
 from .erased_session_names import names_in
 from .erasure_is_about import concerning
-from .erasure_list import BACKUP_NAME, lift_in, note_erasures, read_erasures
-from .erasure_record import Erasure
 from .other_names import with_other_names
 from .relation_of_copies import Relation, compare_logs, why_damaged
 from .room_for_copies import Room, room_of_more, room_of_new_copy

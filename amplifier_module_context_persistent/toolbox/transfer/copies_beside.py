@@ -17,6 +17,7 @@ from contextlib import closing, suppress
 from pathlib import Path
 from uuid import NAMESPACE_URL, uuid5
 
+from ...erasures.erasure_list import lists_of
 from ...errors import LogError
 from ...log.contract import ReadableLog
 from ...log.database_location import stored_name
@@ -25,7 +26,6 @@ from ...paths import LOG_NAME
 from ...sessions.session_files import session_files, sessions_below
 from ...sessions.transcript import log_id_in
 from .erased_session_names import header_at_start, names_at_start, names_of
-from .erasure_list import lists_of
 from .message_names import names_in_stored
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
+from ...erasures.erasure_record import Erasure
 from ...log.salted_name import salted_name
-from .erasure_record import Erasure
 from .talk_names import TalkName
 
 

@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
+from ...erasures.erasure_record import ErasedError
 from ...errors import ContextPersistentError
 from ...paths import LOG_NAME
 from ...sessions.filters import ALL_SESSIONS, SessionFilter
-from .erasure_record import ErasedError
 from .import_session import Import, ImportRefusedError, import_session, session_times
 from .importers.amplifier_agent import comes_with_transcript
 from .importers.bedrock import comes_with_session

@@ -10,9 +10,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from ...checkout_remote import remote_of
+from ...erasures.erasure_list import lift
 from .drafts import Drafts, SessionDraft
 from .earlier_import import find_earlier, key_at
-from .erasure_list import lift
 from .import_erasures import honour_erasures
 from .import_places import Destination, place_sessions
 from .importers.account import Account, Import, ImportedSession, LostLine

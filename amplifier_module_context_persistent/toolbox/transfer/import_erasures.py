@@ -7,6 +7,8 @@ from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from typing import Any
 
+from ...erasures.erasure_list import erasures
+from ...erasures.erasure_record import MESSAGES, SESSION, TEXT, ErasedError, Erasure
 from ...log.record_line import CONTROL_HEAD, Message, decode, encode_object
 from ...messages.replace_in_message import Replace, redact_message
 from ..maintenance.redact_control import redact_control
@@ -14,8 +16,6 @@ from .drafts import SessionDraft
 from .earlier_import import began
 from .erased_session_names import content_name, name_of_log, names_of_key
 from .erasure_is_about import concerning
-from .erasure_list import erasures
-from .erasure_record import MESSAGES, SESSION, TEXT, ErasedError, Erasure
 from .message_names import answers_in_draft, names_in_draft
 from .talk_names import talk_in_draft
 

@@ -18,6 +18,8 @@ from itertools import count, islice
 from typing import cast
 from uuid import NAMESPACE_URL, uuid5
 
+from ...erasures.erasure_list import erasures, lift
+from ...erasures.erasure_record import ErasedError
 from ...errors import ConfigError
 from ...log.checksum import CRC_TAIL_BYTES, has_crc
 from ...log.contract import ReadableLog
@@ -33,8 +35,6 @@ from .copy_log import MessageCopier, append_all, copy_log, refused_messages, tor
 from .copying_scanner import CopyingScanner
 from .drafts import ImportConflictError
 from .earlier_import import open_earlier
-from .erasure_list import erasures, lift
-from .erasure_record import ErasedError
 from .import_erasures import ADVICE
 from .import_places import Destination
 from .importers.account import Account, Import, ImportedSession, LostLine

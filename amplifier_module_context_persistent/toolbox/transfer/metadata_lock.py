@@ -17,8 +17,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from ...errors import LockTimeoutError
+from ...hosts import is_hosts_file
 from ...paths import HOME_PROJECTS
-from ...sessions.hosts import is_hosts_file
 
 TIMEOUT_S = 10.0
 

@@ -25,14 +25,17 @@ from pathlib import Path
 from typing import Any
 
 from ...catalogue.catalogue_file import remove_catalogue
+from ...erasures.erasure_list import lift, note_erasure
+from ...erasures.erasure_record import MESSAGES, TEXT, Erasure
+from ...erasures.text_rule import TextRule
 from ...errors import ArchiveError, LogError, LogFailedError, PurgeError, reason_of
+from ...hosts import projects_dirs
 from ...log.contract import ReadableLog
 from ...log.database_location import stored_name
 from ...log.filesystem import FileSystem
 from ...log.save_torn_tail import saved_tails
 from ...messages.replace_in_message import Replace
 from ...paths import LOG_NAME, why_linked
-from ...sessions.hosts import projects_dirs
 from ..maintenance.leftovers import doubtful_parts, files_left, place_left
 from ..maintenance.note_beside_log import PURGING, WrittenFiles, content_of
 from ..maintenance.purge_log import plan_purge, purge_log
@@ -42,10 +45,8 @@ from ..maintenance.reused_scan import KnownScan
 from .agent_forks import AgentFork, agent_forks, agent_forks_of, matches_in, redact_agent_fork
 from .archive_session import archive_session, is_archived_session
 from .erased_session_names import names_in
-from .erased_text_rule import TextRule
-from .erasure_list import lift, note_erasure
-from .erasure_record import MESSAGES, TEXT, Erasure, erasure_of
 from .find_host_copies import backups, host_copies, named_in, told_matches
+from .new_erasure import erasure_of
 from .other_names import catalogue_files, with_other_names
 from .own_host_files import changed_since, own_files
 from .write_host_files import (

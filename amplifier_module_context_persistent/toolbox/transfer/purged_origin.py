@@ -14,19 +14,19 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import cast
 
+from ...erasures.erasure_list import erasures
+from ...erasures.erasure_record import SESSION, TEXT, ErasedError, Erasure
 from ...errors import PlaceError, PurgeError
+from ...hosts import is_hosts_file
 from ...log.database_location import split_location, stored_name
 from ...log.open_reader import open_reader
 from ...messages.metadata import given_id
 from ...messages.replace_in_message import Replace
-from ...sessions.hosts import is_hosts_file
 from ...sessions.raw_records import StoredLog, read_log
 from ...sessions.transcript import Transcript
 from ..maintenance.chained_lines import ChainedLines
 from ..maintenance.purge_options import Purge, PurgeCounts
 from ..maintenance.purge_rewrite import Rewrite
-from .erasure_list import erasures
-from .erasure_record import SESSION, TEXT, ErasedError, Erasure
 from .history_at import HistoryPrefix, history_at
 from .plain_copies import PrivateDirectory
 from .undone_erasures import erasures_of_log, purge_of, why_refused

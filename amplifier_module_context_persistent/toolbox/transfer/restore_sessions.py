@@ -10,6 +10,8 @@ from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 
+from ...erasures.erasure_list import lift_in, note_erasures, read_erasures
+from ...erasures.erasure_record import Erasure
 from ...errors import ContextPersistentError, reason_of
 from ...log.open_reader import open_reader
 from ...sessions.session_files import SessionFile
@@ -18,8 +20,6 @@ from .archive_session import archive_like
 from .backup_sessions import BackupStep, Done, room_of_step
 from .copy_in_form import copy_in_form, size_in_form
 from .damaged_log import check_sound
-from .erasure_list import lift_in, note_erasures, read_erasures
-from .erasure_record import Erasure
 from .relation_of_copies import Relation, compare_logs, why_damaged
 from .sync_host_files import beside_copy, finish, has_transcript, is_interrupted
 from .sync_sessions import pairs_of

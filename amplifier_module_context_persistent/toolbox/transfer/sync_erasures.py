@@ -27,6 +27,9 @@ from itertools import chain
 from pathlib import Path
 
 from ...catalogue.catalogue_file import CatalogueError
+from ...erasures.erasure_list import lift_in, note_erasures, read_erasures
+from ...erasures.erasure_record import SESSION, Erasure
+from ...erasures.purges_of_log import salts_of_purges
 from ...errors import ContextPersistentError, reason_of
 from ...log.database_location import stored_name
 from ...log.open_reader import open_reader
@@ -40,12 +43,10 @@ from ..maintenance.note_beside_log import DELETING, PURGING, WrittenFiles
 from ..maintenance.purge_log import matching_tails
 from ..maintenance.purge_options import Purge
 from .delete_sessions import Deletion, delete_session, plan_deletion
-from .erasure_list import lift_in, note_erasures, read_erasures
-from .erasure_record import SESSION, Erasure
 from .families_of_sub_agents import origin_of
 from .purge_session import SessionPurge, plan_session_purge, purge_session, remove_left
 from .sync_sides import Side
-from .undone_erasures import erasures_about, purge_of, salts_of_purges
+from .undone_erasures import erasures_about, purge_of
 from .write_host_files import HOSTS_NAMES
 
 

@@ -22,6 +22,7 @@ from time import sleep
 from typing import Any
 
 from ...catalogue.catalogue_file import CatalogueError
+from ...erasures.erasure_record import SESSION, ErasedError, Erasure
 from ...errors import ContextPersistentError, reason_of
 from ...log.contract import ReadableLog
 from ...log.database_location import shown_location, stored_name
@@ -34,7 +35,6 @@ from .append_to_copy import OPEN, append_to_copy
 from .archive_session import archive_like, archive_session, is_archived_session
 from .copy_in_form import copy_in_form, size_in_form
 from .damaged_log import check_sound
-from .erasure_record import SESSION, ErasedError, Erasure
 from .find_host_copies import backups
 from .fork_whole import fork_id, fork_whole, is_fork_of, name_of_other_history
 from .join_labels import join_labels

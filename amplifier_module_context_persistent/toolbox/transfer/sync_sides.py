@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ...checkout_remote import REMOTE, noted_remote, remote_of
+from ...erasures.erasure_list import BACKUP_NAME, ListPlace, erasures_path, list_of_directory
 from ...errors import ContextPersistentError, LogError
 from ...log.database_location import location_of, refuse_other_url, split_location, stored_name, without_password
 from ...log.open_mark import OPEN_SUFFIX, remove_stale_mark
@@ -22,7 +23,6 @@ from ...paths import HOME_PROJECTS, LOG_NAME, check_session_id, home_projects, l
 from ...sessions.filters import SessionFilter
 from ...sessions.session_files import SessionFile, session_files, sessions_below
 from ...sessions.sub_agents import root_of
-from .erasure_list import BACKUP_NAME, ListPlace, erasures_path, list_of_directory
 from .metadata_lock import remove_stale_locks
 
 

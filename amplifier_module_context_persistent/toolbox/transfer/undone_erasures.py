@@ -16,21 +16,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import closing
 
+from ...erasures.erasure_list import erasures
+from ...erasures.erasure_record import SESSION, TEXT, ErasedError, Erasure
+from ...erasures.purges_of_log import purges_of, salts_of_purges
 from ...errors import PurgeError
+from ...hosts import is_hosts_file
 from ...log.contract import ReadableLog
 from ...log.database_location import stored_name
 from ...log.open_reader import open_reader
-from ...log.record_kinds import control_of
-from ...log.record_line import CONTROL_HEAD, Message
-from ...sessions.hosts import is_hosts_file
+from ...log.record_line import Message
 from ..maintenance.purge_log import plan_purge
 from ..maintenance.purge_options import Purge
 from .erased_session_names import names_at_start, names_of, names_of_origin
 from .erasure_is_about import concerning
-from .erasure_list import erasures
-from .erasure_record import SESSION, TEXT, ErasedError, Erasure
-
-_PURGE_HEAD = CONTROL_HEAD + b':"purge"'
 
 
 def erasures_of_log(
@@ -68,7 +66,7 @@ def undone_among(reader: ReadableLog, location: str, about: Sequence[Erasure]) -
     """
     if all(erasure.what == SESSION for erasure in about):  # the content of the log does not matter
         return list(about)
-    purges, carried_out = _purges(reader), salts_of_purges(reader)
+    purges, carried_out = purges_of(reader), salts_of_purges(reader)
     undone = list[Erasure]()
     for erasure in about:
         if erasure.salt in carried_out:
@@ -76,11 +74,6 @@ def undone_among(reader: ReadableLog, location: str, about: Sequence[Erasure]) -
         if erasure.what == SESSION or _holds(reader, location, erasure, purges):
             undone.append(erasure)
     return undone
-
-
-def salts_of_purges(reader: ReadableLog) -> set[str]:
-    """Return the salts of the erasures that purges of a log have carried out."""
-    return {str(record.get("erasure", "")) for record in _purges(reader)}
 
 
 def _holds(reader: ReadableLog, location: str, erasure: Erasure, purges: Sequence[Message]) -> bool:
@@ -101,14 +94,6 @@ def purge_of(erasure: Erasure) -> Purge:
     if erasure.what == TEXT:
         return Purge(redact=erasure.rule.replace)
     return Purge(took=erasure.took, took_all=erasure.is_all)
-
-
-def _purges(reader: ReadableLog) -> list[Message]:
-    """Return the records of a log's purges."""
-    if not reader.index.control_counts["purge"]:
-        return []
-    found = (control_of(line.rstrip(b"\n")) for line in reader.records() if line.startswith(_PURGE_HEAD))
-    return [record for kind, record in filter(None, found) if kind == "purge"]
 
 
 def erasures_about(log: str, found: Sequence[Erasure], *, with_origins: bool = False) -> list[Erasure]:

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from amplifier_module_context_persistent import AppendError, LogUnreadableError
+from amplifier_module_context_persistent.erasures.erasure_record import SESSION, TEXT
 from amplifier_module_context_persistent.log.postgres import log as log_module
 from amplifier_module_context_persistent.log.postgres import row_bytes, rows
 from amplifier_module_context_persistent.log.postgres.erasure_rows import erasure_lines
@@ -20,7 +21,7 @@ from amplifier_module_context_persistent.log.postgres.role_rights import rights
 from amplifier_module_context_persistent.log.postgres.row_security import secure_rows
 from amplifier_module_context_persistent.log.postgres.schema import create_schema
 from amplifier_module_context_persistent.toolbox.transfer.erased_session_names import SourceNames
-from amplifier_module_context_persistent.toolbox.transfer.erasure_record import SESSION, TEXT, erasure_of
+from amplifier_module_context_persistent.toolbox.transfer.new_erasure import erasure_of
 from tests.support.logs import STAMP, append, append_bodies, body, findings, numbers, write_file
 from tests.support.postgres import IN_PARTS, TestServer, running_server
 from tests.support.snapshots import header

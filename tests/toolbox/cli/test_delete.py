@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from amplifier_module_context_persistent import PersistentContextManager
+from amplifier_module_context_persistent.erasures.erasure_list import erasures_path
 from amplifier_module_context_persistent.errors import DeleteError
 from amplifier_module_context_persistent.log import open_mark
 from amplifier_module_context_persistent.log.database_location import location_of
@@ -24,7 +25,6 @@ from amplifier_module_context_persistent.log.record_line import encode_control, 
 from amplifier_module_context_persistent.paths import log_name, project_slug
 from amplifier_module_context_persistent.sessions.delete_log import delete_log
 from amplifier_module_context_persistent.sessions.session_files import session_files
-from amplifier_module_context_persistent.toolbox.transfer.erasure_list import erasures_path
 from amplifier_module_context_persistent.toolbox.transfer.fork_session import fork_session
 from tests.support.commands import run, shows
 from tests.support.logs import append, sealed

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from amplifier_module_context_persistent.erasures.erasure_list import erasures
 from amplifier_module_context_persistent.log.filesystem import FileSystem
 from amplifier_module_context_persistent.log.record_line import encode_control, encode_message
-from amplifier_module_context_persistent.toolbox.transfer.erasure_list import erasures
 from tests.support.commands import run
 from tests.support.logs import sealed
 from tests.support.sessions_of_a_home import log_of

@@ -11,16 +11,17 @@ from unicodedata import normalize
 import pytest
 
 from amplifier_module_context_persistent import PersistentContextManager
-from amplifier_module_context_persistent.toolbox.transfer.erased_session_names import SourceNames
-from amplifier_module_context_persistent.toolbox.transfer.erased_text_rule import TakenHashes, rule_of
-from amplifier_module_context_persistent.toolbox.transfer.erasure_list import (
+from amplifier_module_context_persistent.erasures.erasure_list import (
     erasures,
     erasures_path,
     lift,
     note_erasure,
 )
-from amplifier_module_context_persistent.toolbox.transfer.erasure_record import SESSION, erasure_of
+from amplifier_module_context_persistent.erasures.erasure_record import SESSION
+from amplifier_module_context_persistent.erasures.text_rule import TakenHashes, rule_of
+from amplifier_module_context_persistent.toolbox.transfer.erased_session_names import SourceNames
 from amplifier_module_context_persistent.toolbox.transfer.import_directory import import_all
+from amplifier_module_context_persistent.toolbox.transfer.new_erasure import erasure_of
 from tests.support.commands import run
 from tests.support.sessions_of_a_home import log_of
 from tests.support.sweeps import proof

@@ -19,10 +19,10 @@ from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
-from ...log.database_location import split_location, stored_name
-from ...log.filesystem import FileSystem, make_directories
-from ...paths import HOME_PROJECTS, LOG_NAME
-from ...sessions.hosts import projects_dirs
+from ..hosts import projects_dirs
+from ..log.database_location import split_location, stored_name
+from ..log.filesystem import FileSystem, make_directories
+from ..paths import HOME_PROJECTS, LOG_NAME
 from .erasure_record import Erasure, erasure_from
 
 BACKUP_NAME = "context-backup.jsonl"
@@ -126,7 +126,7 @@ def read_erasures(place: ListPlace | None = None) -> tuple[dict[str, Erasure], s
 
 def _lines(place: ListPlace) -> Iterable[str | bytes]:
     if isinstance(place, str):
-        from ...log.postgres.erasure_rows import erasure_lines  # its driver is an extra
+        from ..log.postgres.erasure_rows import erasure_lines  # its driver is an extra
 
         return erasure_lines(place)
     try:
@@ -186,7 +186,7 @@ def lift_in(found: Iterable[Erasure], place: ListPlace | None) -> None:
 
 def _append(lines: list[bytes], place: ListPlace | None) -> None:
     if isinstance(place, str):
-        from ...log.postgres.erasure_rows import add_erasure_lines  # its driver is an extra
+        from ..log.postgres.erasure_rows import add_erasure_lines  # its driver is an extra
 
         add_erasure_lines(place, [line.decode().removesuffix("\n") for line in lines])
     else:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from ..paths import home_projects
+from .paths import home_projects
 
 _HOSTS = (
     ("home:", "AMPLIFIER_HOME", "", "projects"),

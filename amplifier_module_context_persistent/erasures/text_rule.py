@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from typing import Any
 from zlib import crc32
 
-from ...messages.replace_in_message import REPLACEMENT
-from ...messages.secrets.found import REDACTED
-from ...messages.secrets.redact import redact_text
-from ...search.accents import forms_of
-from ...search.pattern import compile_regex
-from ...search.replace_matches import replace_matches
+from ..messages.replace_in_message import REPLACEMENT
+from ..messages.secrets.found import REDACTED
+from ..messages.secrets.redact import redact_text
+from ..search.accents import forms_of
+from ..search.pattern import compile_regex
+from ..search.replace_matches import replace_matches
 
 _MOST_TAKEN = 1000
 _MOST_TAKEN_BYTES = 4096

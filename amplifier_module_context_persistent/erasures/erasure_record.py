@@ -4,9 +4,9 @@ An erasure is a line that says that a session was deleted, or that a text or mes
 (`erasure_list`) is the file `~/.amplifier/context-erased.jsonl` (mode 0600), or a table of a database; it is kept when
 sessions and their catalogues are deleted. A salt is a random text that is hashed together with each name, so that
 nobody can look a name up by its hash. Rules:
-- The list holds no text of a session. A session is identified by salted hashes of its names (`erased_session_names`).
-  `erasure_is_about` compares them with those of a session.
-- A purge of a text leaves a rule (`erased_text_rule`).
+- The list holds no text of a session. A session is identified by salted hashes of its names
+  (`toolbox/transfer/erased_session_names`).
+- A purge of a text leaves a rule (`text_rule`).
 - A line is written before anything is removed. Another line lifts (cancels) it if nothing was removed after all, or if
   a person told an import to bring the content back.
 - A line that cannot be read is skipped. A list that cannot be read is an error, because it is not known what the list
@@ -19,21 +19,15 @@ import binascii
 import hashlib
 import json
 from bisect import bisect_left
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from secrets import token_hex
 from typing import Any
 
-from ...errors import ContextPersistentError
-from ...log.salted_name import salted_name
-from .erased_session_names import SourceNames
-from .erased_text_rule import TextRule
-from .message_names import LONG_ANSWER
+from ..errors import ContextPersistentError
+from .text_rule import TextRule
 
 SESSION, TEXT, MESSAGES = "session", "text", "messages"
 """The kind of an erasure: a whole session, a text within it, or some of its messages."""
 
-_MOST_IDS = 4_000_000  # a line of 32 MB
 _ID_BYTES = 6
 
 
@@ -91,7 +85,7 @@ class Erasure:
 
     def took(self, id_hash: int) -> bool:
         """Return whether the message whose id has this hash was purged, or deleted with its session."""
-        wanted = _salted_id(self.salt, id_hash)
+        wanted = salted_id(self.salt, id_hash)
         count = len(self.ids) // _ID_BYTES
         at = bisect_left(range(count), wanted, key=self._id)
         return at < count and self._id(at) == wanted
@@ -124,56 +118,9 @@ class Erasure:
         return json.dumps(value).encode() + b"\n"
 
 
-def _salted_id(salt: str, id_hash: int) -> bytes:
+def salted_id(salt: str, id_hash: int) -> bytes:
+    """Return the form in which an erasure has the id of a message, from the hash of the id."""
     return hashlib.blake2b(id_hash.to_bytes(8, signed=True), digest_size=_ID_BYTES, key=salt.encode()).digest()
-
-
-def erasure_of(
-    source: SourceNames,
-    what: str,
-    *,
-    time: str,
-    rule: Callable[[str], TextRule] = lambda _: TextRule(),
-    is_all: bool = False,
-    purges: Iterable[str] = (),
-) -> Erasure:
-    """Make an erasure with a new salt.
-
-    Args:
-        source: the names of the session.
-        what: the kind: `SESSION`, `TEXT` or `MESSAGES`.
-        time: the time of the erasure, in ISO 8601.
-        rule: makes the rule of a purge from the salt.
-        is_all: whether everything was purged.
-        purges: the salts of the erasures that purges of the log have carried out.
-    """
-    salt = token_hex(16)
-    names = frozenset(salted_name(salt, name) for name in (*source.names, *source.messages))
-    content = salted_name(salt, source.content) if source.content else ""
-    answers = frozenset(salted_name(salt, name) for name in source.answers)
-    talk = [one for one in source.talk if what == TEXT or (one.is_own and one.chars >= LONG_ANSWER)]
-    ends = frozenset(salted_name(salt, one.name) for one in talk if one.is_end)
-    ids = b""
-    has_more_ids = len(source.id_hashes) > _MOST_IDS
-    if not has_more_ids:  # an incomplete list would look complete
-        ids = b"".join(sorted({_salted_id(salt, id_hash) for id_hash in source.id_hashes}))
-    return Erasure(
-        salt,
-        what,
-        time,
-        names,
-        source.count,
-        content,
-        rule(salt),
-        answers,
-        frozenset(salted_name(salt, one.name) for one in talk),
-        ends,
-        ids,
-        has_more_ids,
-        is_all,
-        purges=frozenset(purges),
-        has_all_ids=source.has_all_ids and not has_more_ids,
-    )
 
 
 def erasure_from(value: dict[str, Any]) -> Erasure:
