@@ -28,8 +28,8 @@ from pathlib import Path
 from typing import Any
 
 from amplifier_module_context_persistent import PersistentContextManager
+from amplifier_module_context_persistent.catalogue.blocks_that_may_match import BLOCK_BYTES, filters_of
 from amplifier_module_context_persistent.catalogue.catalogue_file import only_read
-from amplifier_module_context_persistent.catalogue.word_blocks import BLOCK_BYTES, filters_of
 from amplifier_module_context_persistent.log.checksum import seal
 from amplifier_module_context_persistent.log.record_line import encode_message
 from amplifier_module_context_persistent.search.question import read_question

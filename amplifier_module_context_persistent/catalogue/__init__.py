@@ -12,7 +12,7 @@ Where things are done:
   `log_coverage`;
 - figures are queried and stored: `kept_figures`, in a database `figures_in_postgres`; computed: `record_pass` (the
   requests) and `compute_figures` (the rest);
-- words for searches: `word_blocks`, `block_filter`; for questions: `ranked_words`, `ranked_fill`, in a
-  database `ranked_words_in_postgres`;
+- words for searches: `blocks_that_may_match`, by `bloom_filter`; for questions: `ranked_words`, `ranked_fill`, in
+  a database `ranked_words_in_postgres`;
 - the lines of `list`: `take_glance`, stored by `session_list_cache`; snapshots of scans: `index_snapshots`.
 """

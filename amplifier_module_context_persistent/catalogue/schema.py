@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from types import MappingProxyType
 
-from .block_filter import PARTS
+from .bloom_filter import PARTS
 
 FIGURES_VERSION = 6
 """The version of the computation of figures. Figures of another version are computed again."""
@@ -32,8 +32,8 @@ FIGURE_TABLES = MappingProxyType(
 )
 """The tables of figures, each with its columns after the session. Rows keep the order of insertion."""
 FILTER_TABLES = tuple(f"filters_{part}" for part in range(PARTS))
-"""The tables of block filters: one for each part of the filters, because a search reads few parts. `word_blocks`
-explains the ids."""
+"""The tables of block filters: one for each part of the filters, because a search reads few parts.
+`blocks_that_may_match` explains the ids."""
 RANKED_TABLES = ("ranked_messages", "ranked_terms")
 """The tables of ranked segments: columns of messages and buckets of terms. `ranked_words` explains the ids."""
 TABLES = (

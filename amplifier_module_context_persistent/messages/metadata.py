@@ -104,7 +104,7 @@ def hook_of(metadata: Mapping[str, Any]) -> str:
 
 
 def is_repair(message: Mapping[str, Any]) -> bool:
-    """Return whether a host's repair of interrupted tool calls inserted the message (`session/compare_host_list.py`).
+    """Return whether a host's repair of interrupted tool calls inserted the message (`session/new_in_host_list.py`).
 
     Then the message's time is the time of the repair, not the time at which a tool ended.
     """

@@ -3,7 +3,7 @@
 Every method may be called from several tasks and threads. Code that uses the log or a window runs on the log's thread.
 
 The methods hand their work on: to the parts of the manager, which `manager_parts` lists, and to these modules:
-- `set_messages`, `restore_host_checkpoint` and `clear` to `set_messages`; `get_messages` reads by `compare_host_list`;
+- `set_messages`, `restore_host_checkpoint` and `clear` to `set_messages`; `get_messages` reads by `new_in_host_list`;
 - `rewind`, `pop` and `change_history` to `rewind_and_pop`; `pin` and `hide` to `pin_and_hide`; `recall` to `recall`.
 """
 
@@ -25,11 +25,11 @@ from ..search.recall_page import RecallPage, check_wanted
 from ..tokens.meter import Recorder
 from ..window.retained_texts import checked_bodies
 from .choose_log import ChosenLog, choose_log
-from .compare_host_list import LiveHistory
 from .final_request import Ticket
 from .host import Host
 from .manager_arguments import ManagerArguments, taking_arguments_of
 from .manager_parts import make_parts
+from .new_in_host_list import LiveHistory
 from .pin_and_hide import hide, pin
 from .recall import RecallState, recall
 from .request_flow import SystemPromptFactory

@@ -35,10 +35,10 @@ from ..view.stored_plan import kept_ordinals
 from ..view.turns import Read
 from ..window.ephemerals import UnloggedMessages
 from .change_history import Decide
-from .compare_host_list import TakenMessages
 from .deferred_records import Deferred, DeferredRecords
 from .memory_files import is_memory_file
 from .message_to_store import MessageToStore, key_of
+from .new_in_host_list import TakenMessages
 from .replayed_messages import TimestampReplays, free_id_for, is_live_as, overlap, stored_under
 
 logger = logging.getLogger(__name__)

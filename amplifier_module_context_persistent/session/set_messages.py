@@ -1,6 +1,6 @@
 """`set_messages`: replace the history, or append the new messages of a list and change nothing else.
 
-A list is first compared with the history (`compare_host_list`) and with the other messages of the log. If something is
+A list is first compared with the history (`new_in_host_list`) and with the other messages of the log. If something is
 new, the comparison is repeated under the log's lock, so that messages of other processes are neither hidden nor stored
 twice.
 """
@@ -17,14 +17,14 @@ from ..log.contract import Log
 from ..messages.check_incoming import json_copy, listed, to_plain, why_refused
 from ..messages.message import Message
 from ..messages.metadata import comes_from_a_log, given_id, is_ephemeral
-from .compare_host_list import ListComparison, LiveHistory, TakenMessages, additions_only, compare_list
 from .growing_list import after_items, may_be_repair
 from .host import Host
 from .memory_files import is_memory_file
+from .new_in_host_list import ListComparison, LiveHistory, TakenMessages, additions_only, compare_list
 from .redact_on_write import RedactionOnWrite
 from .store import Session, Store
 from .transcript_edit import advice, find_edit
-from .unchanged_list import is_whole, known_beginning
+from .unchanged_host_list import is_whole, known_beginning
 
 logger = logging.getLogger(__name__)
 

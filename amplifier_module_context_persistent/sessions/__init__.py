@@ -14,8 +14,8 @@ Where things are done:
 - a pattern is searched in one session: `pattern_in_session`; in all, with the catalogue's help: `pattern_in_projects`;
 - a question in words: `index_fill` indexes what is new (`indexed_log`: of one log), `all_sessions_index` joins the
   sessions' ranked indexes, `search/ranking.py` ranks, and `best_messages` reads the messages;
-- tokens and calls of a session: `statistics`; of many: `gather_figures`, `totals`; in SQL: `sql_query`; money: `bills`,
-  with `prices`; what copies and forks share counts once: `count_copies_once`;
+- tokens and calls of a session: `statistics`; of many: `gather_figures`, `totals`; in SQL: `sql_query`; money:
+  `request_costs`, with `prices`; what copies and forks share counts once: `count_copies_once`;
 - a view is made again from the log, and proved: `view_rebuild`; its request is found by a number: `find_request`;
 - sub-agents: `sub_agents`; where a fork or an import comes from: `session_origin`; damaged lines: `raw_records`.
 """

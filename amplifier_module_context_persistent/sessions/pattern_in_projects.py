@@ -28,10 +28,10 @@ from contextlib import closing, suppress
 from math import inf
 from pathlib import Path
 
+from ..catalogue.blocks_that_may_match import BLOCK_BYTES, Block, asked_of, find_blocks, forget_session, take_in
 from ..catalogue.catalogue_file import Catalogue, CatalogueError, catalogue_of
 from ..catalogue.index_snapshots import CatalogueSnapshots
 from ..catalogue.log_coverage import WORDS, LogCoverage, Stamp, covered_by_path, is_same_file, name_of
-from ..catalogue.word_blocks import BLOCK_BYTES, Block, asked_of, find_blocks, forget_session, take_in
 from ..errors import LogError
 from ..log.database_location import stored_name
 from ..log.reader import LogReader

@@ -11,9 +11,9 @@ from ..catalogue.kept_figures import figures_of
 from ..messages.first_line import first_line
 from ..messages.message import Message
 from ..tokens.counter import TokenCounter
-from .bills import Bill, bills_by_turn
 from .file_uses import file_calls
 from .prices import PriceList
+from .request_costs import Bill, bills_by_turn
 from .transcript import Transcript
 
 

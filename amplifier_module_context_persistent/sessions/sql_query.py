@@ -22,10 +22,10 @@ from types import MappingProxyType
 from typing import Any
 
 from ..errors import ContextPersistentError, LogError
-from .bills import TOKENS
 from .file_uses import file_calls
 from .gather_figures import GatheredFigures
 from .prices import PriceList
+from .request_costs import TOKENS
 from .transcript import Transcript
 
 try:

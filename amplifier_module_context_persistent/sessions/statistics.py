@@ -18,7 +18,7 @@ from ..catalogue.kept_figures import Figures, figures_of
 from ..log.contract import ReadableLog
 from ..messages.first_line import first_line
 from ..messages.message_times import timestamp_of
-from .bills import Bill
+from .request_costs import Bill
 from .transcript import Transcript
 
 if TYPE_CHECKING:

@@ -13,10 +13,10 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .bills import Bill, RequestSums, bill_of, sums_by_model
 from .count_copies_once import TIMES, copies_table
 from .gather_figures import GatheredFigures
 from .prices import PriceList
+from .request_costs import Bill, RequestSums, bill_of, sums_by_model
 from .session_name import read_names
 
 if TYPE_CHECKING:

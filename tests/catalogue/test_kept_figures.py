@@ -25,8 +25,8 @@ from amplifier_module_context_persistent.catalogue.catalogue_file import (
 from amplifier_module_context_persistent.catalogue.kept_figures import Figures, figures_of
 from amplifier_module_context_persistent.log.reader import LogReader
 from amplifier_module_context_persistent.log.record_line import encode_control, encode_message
-from amplifier_module_context_persistent.sessions.bills import bills_by_turn, cost_of
 from amplifier_module_context_persistent.sessions.prices import PriceList
+from amplifier_module_context_persistent.sessions.request_costs import bills_by_turn, cost_of
 from amplifier_module_context_persistent.sessions.statistics import course_of, largest_turns, outline, statistics_of
 from amplifier_module_context_persistent.sessions.transcript import Transcript
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from amplifier_module_context_persistent.catalogue.blocks_that_may_match import asked_of, find_blocks
 from amplifier_module_context_persistent.catalogue.catalogue_file import Catalogue
 from amplifier_module_context_persistent.catalogue.index_snapshots import CatalogueSnapshots
 from amplifier_module_context_persistent.catalogue.log_coverage import WORDS, covered_by_path
-from amplifier_module_context_persistent.catalogue.word_blocks import asked_of, find_blocks
 from amplifier_module_context_persistent.log.file_log import FileLog
 from amplifier_module_context_persistent.search.pattern import regex_pattern
 from amplifier_module_context_persistent.toolbox.maintenance.purge_log import purge_log

@@ -17,7 +17,7 @@ from amplifier_module_context_persistent.log import append_lock, atomic_file, fi
 from amplifier_module_context_persistent.log.atomic_file import NewFile
 from amplifier_module_context_persistent.log.file_log import FileLog
 from amplifier_module_context_persistent.log.filesystem import FileSystem
-from amplifier_module_context_persistent.toolbox.maintenance import purge_new_file
+from amplifier_module_context_persistent.toolbox.maintenance import swap_in_new_file
 from amplifier_module_context_persistent.toolbox.maintenance.purge_options import Purge
 from tests.support.logs import append, assert_sound, numbers
 from tests.support.purges import purged
@@ -145,7 +145,7 @@ def windows(monkeypatch: pytest.MonkeyPatch) -> WindowsFiles:
     """Take the ways of Windows where the code asks for the system."""
     if not os.path.isdir("/proc/self/fd"):
         pytest.skip("the system does not show which files are open")
-    for module in (filesystem, file_trust, append_lock, atomic_file, purge_new_file):
+    for module in (filesystem, file_trust, append_lock, atomic_file, swap_in_new_file):
         monkeypatch.setattr(module, "WINDOWS", True)
     return WindowsFiles()
 

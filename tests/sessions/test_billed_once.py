@@ -14,10 +14,10 @@ from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.catalogue.catalogue_file import switched_off
 from amplifier_module_context_persistent.catalogue.kept_figures import figures_of
 from amplifier_module_context_persistent.log.filesystem import FileSystem
-from amplifier_module_context_persistent.sessions.bills import Bills, cost_of
 from amplifier_module_context_persistent.sessions.file_uses import files_of
 from amplifier_module_context_persistent.sessions.gather_figures import gathered
 from amplifier_module_context_persistent.sessions.prices import PriceList
+from amplifier_module_context_persistent.sessions.request_costs import Bills, cost_of
 from amplifier_module_context_persistent.sessions.sql_query import add_files, add_views, ask
 from amplifier_module_context_persistent.sessions.totals import total_of, totals
 from amplifier_module_context_persistent.sessions.transcript import Transcript

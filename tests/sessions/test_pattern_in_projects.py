@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 from amplifier_module_context_persistent import PersistentContextManager
+from amplifier_module_context_persistent.catalogue.blocks_that_may_match import Block, find_blocks
 from amplifier_module_context_persistent.catalogue.catalogue_file import Catalogue, catalogue_of
-from amplifier_module_context_persistent.catalogue.word_blocks import Block, find_blocks
 from amplifier_module_context_persistent.log.reader import LogReader
 from amplifier_module_context_persistent.search.pattern import regex_pattern
 from amplifier_module_context_persistent.sessions import pattern_in_projects

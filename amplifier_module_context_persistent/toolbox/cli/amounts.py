@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # most lists need no costs
-    from ...sessions.bills import Bill
+    from ...sessions.request_costs import Bill
     from ...sessions.resume_cost import ResumeCost
 
 _LEAST_SHOWN = 0.005  # a smaller amount would be shown as $0.00

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import click
 
 from ..transfer.fork_session import Fork, fork_session
-from ..transfer.hand_over import AGENTS, HandOver, hand_over
+from ..transfer.fork_to_agent import AGENTS, ForkToAgent, fork_to_agent
 from .completion import complete_turn_or_id
 from .error_messages import tell_parts_left, unusable
 from .exit_codes import DONE, FINDINGS
@@ -73,13 +73,13 @@ def fork(
     """
     if agent is not None:
         with unusable(path), progress(path, title="writing") as files:
-            handed = hand_over(
+            fork = fork_to_agent(
                 path, agent, at, session_id=session_id, path=output, again=again, dry_run=dry_run, files=files
             )
         if as_json:
-            click.echo(json.dumps({**handed.to_json(), "dry_run": dry_run}))
+            click.echo(json.dumps({**fork.to_json(), "dry_run": dry_run}))
         else:
-            _show_hand_over(handed, dry_run=dry_run)
+            _show_fork_to_agent(fork, dry_run=dry_run)
         return
     with unusable(path), progress(path, title="forking") as files:
         done = fork_session(path, at, session_id=session_id, path=output, again=again, dry_run=dry_run, files=files)
@@ -90,7 +90,7 @@ def fork(
     context.exit(FINDINGS if done.not_carried else DONE)
 
 
-def _show_hand_over(done: HandOver, *, dry_run: bool) -> None:
+def _show_fork_to_agent(done: ForkToAgent, *, dry_run: bool) -> None:
     say(f"Session {done.session_id} of {done.agent}: {counted(done.messages, 'message')}, up to turn {done.turn:,}.")
     _tell_erased(done.erased)
     say("Nothing was done (--dry-run)." if dry_run else done.path)

@@ -16,7 +16,7 @@ from typing import NoReturn, TypedDict, Unpack
 import click
 
 from ...sessions.filters import ALL_SESSIONS, SessionFilter
-from ..transfer.hand_over import AGENTS
+from ..transfer.fork_to_agent import AGENTS
 from ..transfer.import_directory import FORMATS_OF, PLACES, ImportedFile, import_all, session_paths, standard_place
 from ..transfer.import_session import FORMATS, import_session
 from ..transfer.importers.account import Account, Import, LostLine

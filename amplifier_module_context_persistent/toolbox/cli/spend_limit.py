@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ...sessions.bills import Bill
+from ...sessions.request_costs import Bill
 from ...sessions.totals import Period
 from .amounts import money
 

@@ -17,9 +17,9 @@ from rich.console import Console
 from ...catalogue.kept_figures import Figures, figures_of
 from ...catalogue.session_list_cache import keep_glance
 from ...log.contract import ReadableLog
-from ...sessions.bills import Bill, Cost, bills_by_turn, cost_of
 from ...sessions.filters import ALL_SESSIONS, SessionFilter
 from ...sessions.prices import PriceList
+from ...sessions.request_costs import Bill, Cost, bills_by_turn, cost_of
 from ...sessions.statistics import (
     SessionCourse,
     Statistics,

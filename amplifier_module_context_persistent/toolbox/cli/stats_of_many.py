@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import click
 from rich.console import Console
 
-from ...sessions.bills import Bill, Cost
 from ...sessions.filters import SessionFilter
 from ...sessions.gather_figures import GatheredFigures
 from ...sessions.prices import PriceList
+from ...sessions.request_costs import Bill, Cost
 from ...sessions.session_files import SessionFile
 from ...sessions.session_name import read_names
 from ...sessions.totals import SlowCallRow, Total, slowest_calls, total_of, totals_by

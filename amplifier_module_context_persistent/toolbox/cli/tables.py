@@ -16,8 +16,8 @@ from .session_rows import scaled
 from .terminal import counted, cut, escaped, one_line
 
 if TYPE_CHECKING:
-    from ...sessions.bills import Bill, Cost
     from ...sessions.prices import PriceList
+    from ...sessions.request_costs import Bill, Cost
 
 TEXTS = frozenset(
     {

@@ -7,7 +7,7 @@ Rules of this package:
 
 Where things are done:
 - what a purge removes, and what it keeps of the rest: `purge_rewrite`; the new log takes the old one's place:
-  `purge_new_file`, in a database `purge_new_rows`;
+  `swap_in_new_file`, in a database `swap_in_new_rows`;
 - a text is replaced where it is no message: `redact_control`, `redact_raw_bytes`;
 - an operation was killed: what had begun, and which files are ours: `note_beside_log`; what lies about: `leftovers`;
 - the torn end of a log is repaired: `FileLog.repair` in `log/file_log`;

@@ -37,14 +37,14 @@ from ...sessions.raw_records import StoredLog, read_log
 from ...sessions.transcript import header_session_id, log_id_in
 from .chained_lines import ChainedLines, NoLines
 from .plan_redaction import LookingScanner
-from .purge_new_file import PurgeFile, remove_tails
 from .purge_options import Purge, PurgeCounts
 from .purge_rewrite import SCANNER, Rewrite, check_written
 from .redact_raw_bytes import holds_match
 from .reused_scan import KnownScan
+from .swap_in_new_file import NewLogFile, remove_tails
 
 if TYPE_CHECKING:
-    from .purge_new_rows import PurgeRows
+    from .swap_in_new_rows import NewLogRows
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +132,7 @@ def purge_log(
         LogUnreadableError: there is no log, or it cannot be read.
     """
     if stored_name(path) is not None:
-        from .purge_new_rows import PurgeRows, open_rows  # its driver is an extra
+        from .swap_in_new_rows import NewLogRows, open_rows  # its driver is an extra
 
         with closing(open_rows(path, lock_timeout_s, files)) as stored:
             _follow(stored)
@@ -140,7 +140,7 @@ def purge_log(
             _count_beside(stored, purge, counts)
             if not purge.is_torn_only:
                 salt = note(stored)
-                _rewrite(stored, purge, counts, PurgeRows(stored, path, lock_timeout_s), now(), salt)
+                _rewrite(stored, purge, counts, NewLogRows(stored, path, lock_timeout_s), now(), salt)
             return counts
     with closing(LogReader(path, files=files, writable=True, snapshots=known, new_scanner=SCANNER)) as reader:
         _follow(reader)
@@ -151,7 +151,7 @@ def purge_log(
                 remove_tails(reader)
                 return counts
         salt = note(reader)
-        _rewrite(reader, purge, counts, PurgeFile(reader, purge, lock_timeout_s), now(), salt, known)
+        _rewrite(reader, purge, counts, NewLogFile(reader, purge, lock_timeout_s), now(), salt, known)
         return counts
 
 
@@ -159,7 +159,7 @@ def _rewrite(
     log: StoredLog,
     purge: Purge,
     counts: PurgeCounts,
-    new: PurgeFile | PurgeRows,
+    new: NewLogFile | NewLogRows,
     time: str,
     salt: str,
     known: KnownScan | None = None,

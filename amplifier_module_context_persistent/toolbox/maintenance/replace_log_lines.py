@@ -15,11 +15,11 @@ from ...errors import PurgeError
 from ...log.database_location import stored_name
 from ...log.reader import LogReader
 from ...sessions.raw_records import StoredLog, read_log
-from .purge_new_file import PurgeFile
 from .purge_options import Purge
+from .swap_in_new_file import NewLogFile
 
 if TYPE_CHECKING:
-    from .purge_new_rows import PurgeRows
+    from .swap_in_new_rows import NewLogRows
 
 _LOCK_TIMEOUT_S = 10.0
 
@@ -42,15 +42,15 @@ def replace_log_lines(path: str, lines: Iterable[bytes], *, check: Callable[[Sto
         LogError: the log cannot be read or locked.
     """
     if stored_name(path) is not None:
-        from .purge_new_rows import PurgeRows, open_rows  # its driver is an extra
+        from .swap_in_new_rows import NewLogRows, open_rows  # its driver is an extra
 
         with closing(open_rows(path, _LOCK_TIMEOUT_S)) as stored:
             _check(stored, check)
-            _replace(stored, PurgeRows(stored, path, _LOCK_TIMEOUT_S), lines)
+            _replace(stored, NewLogRows(stored, path, _LOCK_TIMEOUT_S), lines)
         return
     with closing(LogReader(path, writable=True)) as log:
         _check(log, check)
-        _replace(log, PurgeFile(log, Purge(), _LOCK_TIMEOUT_S, done="its replacement"), lines)
+        _replace(log, NewLogFile(log, Purge(), _LOCK_TIMEOUT_S, done="its replacement"), lines)
 
 
 def _check(log: StoredLog, check: Callable[[StoredLog], None]) -> None:
@@ -58,7 +58,7 @@ def _check(log: StoredLog, check: Callable[[StoredLog], None]) -> None:
     check(log)
 
 
-def _replace(log: StoredLog, new: PurgeFile | PurgeRows, lines: Iterable[bytes]) -> None:
+def _replace(log: StoredLog, new: NewLogFile | NewLogRows, lines: Iterable[bytes]) -> None:
     index = log.index
     end = log.scanner.offset
     with new, new.refusing():

@@ -23,7 +23,7 @@ from ...messages.metadata import given_id, is_human, is_repair
 from ...messages.normalize import tokens_of
 from ...messages.outcome import ANSWERED, FAILED, REJECTED, asking_calls, outcome_of
 from ...messages.own_words import command_named, own_words
-from ...sessions.bills import NOTHING, Bills, RequestBill
+from ...sessions.request_costs import NOTHING, Bills, RequestBill
 from ...sessions.transcript import Progress, Transcript, Turn
 from ...tokens.counter import TokenCounter
 from .message_body import Bodies

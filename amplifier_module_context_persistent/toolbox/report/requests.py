@@ -21,7 +21,7 @@ import orjson
 
 from ...log.record_line import Message
 from ...messages.message import metadata_of
-from ...sessions.bills import NOTHING, RequestBill
+from ...sessions.request_costs import NOTHING, RequestBill
 from ...sessions.transcript import Progress, Transcript
 from ...sessions.view_rebuild import PlacedReceipt, Rebuilder, RebuiltView, ReceiptLog
 from ...tokens.usage import token_count

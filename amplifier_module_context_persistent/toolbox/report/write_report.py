@@ -19,9 +19,9 @@ from ...messages.normalize import tokens_of
 from ...messages.outcome import FAILED, REJECTED
 from ...messages.secrets.own_forms import OwnForms
 from ...paths import LOG_NAME
-from ...sessions.bills import Bills
 from ...sessions.file_uses import FileUse, file_calls
 from ...sessions.prices import PriceList
+from ...sessions.request_costs import Bills
 from ...sessions.session_files import SessionFile
 from ...sessions.session_name import SessionName, read_name
 from ...sessions.session_origin import relatives_of, source_compactions

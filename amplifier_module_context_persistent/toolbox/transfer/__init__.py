@@ -28,7 +28,7 @@ Where things are done:
   session that parted (`--keep both`): `sync_sessions`, the fork by `fork_whole`; both labels: `join_labels`; a
   backup: `backup_sessions`, `check_backup`, `restore_sessions`; the room that all this needs: `room_for_copies`;
 - a sealed file: `sealing`, `seal_log`; its plain copy while it is read: `plain_copies`;
-- a fork to another agent: `hand_over`; the list of such files, for purges: `agent_forks`;
+- a fork to another agent: `fork_to_agent`; the list of such files, for purges: `noted_agent_forks`;
 - a turn hidden from outside: `hide_turn`;
 - files beside a log that we write for the host: `write_host_files`, those that are still ours: `own_host_files`, their
   lines by `host_transcript_lines`, in a sync `sync_host_files`; copies that the host keeps, which nothing here changes:

@@ -31,12 +31,12 @@ from ...sessions.shared_checkpoint import shared_checkpoints
 from ...sessions.transcript import log_id_in
 from ..maintenance.leftovers import doubtful_parts, files_left
 from ..maintenance.note_beside_log import DELETING, WrittenFiles
-from .agent_forks import agent_forks_of
 from .damaged_log import is_damaged_archive
 from .erased_session_names import header_at_start
 from .families_of_sub_agents import Families
 from .find_host_copies import backups, hosts_files
 from .metadata_lock import lock_path, metadata_lock
+from .noted_agent_forks import agent_forks_of
 from .other_names import catalogue_files, with_other_names
 from .own_host_files import own_files
 from .write_host_files import HOSTS_NAMES, is_hosts_log

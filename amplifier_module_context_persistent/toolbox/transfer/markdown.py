@@ -32,9 +32,9 @@ from ...messages.metadata import is_human
 from ...messages.normalize import tokens_of
 from ...messages.outcome import ANSWERED, REJECTED
 from ...messages.text import TextPart, full_text, parts_of
-from ...sessions.bills import Bills, RequestBill
 from ...sessions.call_of_result import CallLookup, CallOutcome, instant_of_message, subject_of
 from ...sessions.prices import PriceList
+from ...sessions.request_costs import Bills, RequestBill
 from ...sessions.session_name import read_name
 from ...sessions.transcript import Transcript, session_id_in
 from ...tokens.counter import EstimateCounter

@@ -7,8 +7,8 @@ Rules:
   text is replaced in the name, the description and the working directory in the `metadata.json` that we wrote. If all
   messages are removed, the name and the description go too, because they may be made from messages. Copies that a
   rewind kept, and files that killed operations left ("leftovers"), are deleted.
-- A session of another agent that a fork wrote (`agent_forks`) is redacted too, as long as the agent has not gone on
-  with it.
+- A session of another agent that a fork wrote (`noted_agent_forks`) is redacted too, as long as the agent has not
+  gone on with it.
 - Files that the host wrote or changed stay. They are reported if they hold content that was to be removed.
 - An archived log is written as a plain log, and then archived again.
 """
@@ -42,11 +42,11 @@ from ..maintenance.purge_log import plan_purge, purge_log
 from ..maintenance.purge_options import Purge, PurgeCounts
 from ..maintenance.purge_rewrite import ordinals_gone
 from ..maintenance.reused_scan import KnownScan
-from .agent_forks import AgentFork, agent_forks, agent_forks_of, matches_in, redact_agent_fork
 from .archive_session import archive_session, is_archived_session
 from .erased_session_names import names_in
 from .find_host_copies import backups, host_copies, named_in, told_matches
 from .new_erasure import erasure_of
+from .noted_agent_forks import AgentFork, agent_forks, agent_forks_of, matches_in, redact_agent_fork
 from .other_names import catalogue_files, with_other_names
 from .own_host_files import changed_since, own_files
 from .write_host_files import (

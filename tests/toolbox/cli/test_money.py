@@ -14,8 +14,8 @@ import pytest
 from rich.console import Console
 
 from amplifier_module_context_persistent.catalogue.last_request import NO_REQUEST, LastRequest
-from amplifier_module_context_persistent.sessions.bills import Bill, Cost
 from amplifier_module_context_persistent.sessions.prices import PriceList
+from amplifier_module_context_persistent.sessions.request_costs import Bill, Cost
 from amplifier_module_context_persistent.sessions.resume_cost import resume_cost
 from amplifier_module_context_persistent.toolbox.cli import stats
 from amplifier_module_context_persistent.toolbox.cli.amounts import money

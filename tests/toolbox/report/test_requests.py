@@ -8,7 +8,7 @@ import pytest
 from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.messages.metadata import given_id
 from amplifier_module_context_persistent.messages.text import parts_of
-from amplifier_module_context_persistent.sessions.bills import RequestBill
+from amplifier_module_context_persistent.sessions.request_costs import RequestBill
 from amplifier_module_context_persistent.toolbox.replay import open_transcript, requests
 from amplifier_module_context_persistent.toolbox.replay.visibility import ELIDED, KEPT, Marks
 from amplifier_module_context_persistent.toolbox.report import report

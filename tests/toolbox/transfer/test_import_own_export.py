@@ -20,7 +20,7 @@ from amplifier_module_context_persistent.sessions.totals import total_of
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter
 from amplifier_module_context_persistent.toolbox.transfer.drafts import ImportConflictError
 from amplifier_module_context_persistent.toolbox.transfer.export_session import export_session
-from amplifier_module_context_persistent.toolbox.transfer.hand_over import AGENTS
+from amplifier_module_context_persistent.toolbox.transfer.fork_to_agent import AGENTS
 from amplifier_module_context_persistent.toolbox.transfer.import_session import Import, import_session
 from tests.support.busy_homes import sessions_of_home
 from tests.support.commands import run

@@ -22,7 +22,7 @@ from amplifier_module_context_persistent.sessions.prices import PriceList
 from amplifier_module_context_persistent.sessions.totals import total_of
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter
 from amplifier_module_context_persistent.toolbox.transfer.export_session import export_session
-from amplifier_module_context_persistent.toolbox.transfer.hand_over import AGENTS, hand_over
+from amplifier_module_context_persistent.toolbox.transfer.fork_to_agent import AGENTS, fork_to_agent
 from amplifier_module_context_persistent.toolbox.transfer.import_session import import_session
 from amplifier_module_context_persistent.toolbox.transfer.rewind_session import rewind_session
 from tests.support.busy_homes import sessions_of_home
@@ -183,21 +183,21 @@ async def test_what_is_handed_over_is_paid_for_once(home: Path, log: Path) -> No
     """Imported again beside its origin: Claude Code's records have the ids of the answers, the others no usage."""
     import_session(log, session_id=ID)
     for agent in AGENTS:
-        import_session(hand_over(log, agent).path)
+        import_session(fork_to_agent(log, agent).path)
     with gathered(sessions_of_home(), EstimateCounter(), lambda _: nullcontext(FileSystem())) as found:
         assert total_of(found, PriceList()).bill.requests == 3
 
 
 async def test_what_cannot_be_handed_over_is_refused(home: Path, log: Path) -> None:
     with pytest.raises(ConfigError, match="no UUID"):
-        hand_over(log, "pi", session_id="x")
+        fork_to_agent(log, "pi", session_id="x")
     with pytest.raises(PlaceError):
-        hand_over(log, "pi", 9)
+        fork_to_agent(log, "pi", 9)
     rewind_session(log, 1)
     with pytest.raises(PlaceError, match="hidden"):
-        hand_over(log, "pi", "m7")
+        fork_to_agent(log, "pi", "m7")
     with pytest.raises(FileExistsError):
-        hand_over(log, "pi", path=log)
+        fork_to_agent(log, "pi", path=log)
 
 
 async def test_without_a_word_of_an_answer_or_a_time(home: Path) -> None:
@@ -214,7 +214,7 @@ async def test_without_a_word_of_an_answer_or_a_time(home: Path) -> None:
 def test_the_sdk_of_claude_code_reads_it(home: Path, log: Path) -> None:
     """Its own reader lists the session and gives all of its records."""
     pytest.importorskip("claude_agent_sdk")
-    handed = hand_over(log, "claude-code")
+    handed = fork_to_agent(log, "claude-code")
     code = (
         "import claude_agent_sdk as sdk, json\n"
         "known = [one.session_id for one in sdk.list_sessions()]\n"
@@ -251,7 +251,7 @@ async def test_whose_words_are_whose_stays_so(home: Path, agent: str, *, is_copy
     log.write_text("".join(json.dumps(message) + "\n" for message in INJECTED))
     out = home / "out.jsonl"
     if is_copy:
-        out = Path(hand_over(log, agent).path)
+        out = Path(fork_to_agent(log, agent).path)
     else:
         export_session(log, out, agent)
     history, _ = await history_and_view(imported(out, home / "back.jsonl").path)

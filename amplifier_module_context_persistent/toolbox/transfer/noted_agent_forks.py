@@ -1,4 +1,4 @@
-"""The list of files that forks to other agents wrote (`hand_over`), so that a purge of their origin finds them.
+"""The list of files that forks to other agents wrote (`fork_to_agent`), so that a purge of their origin finds them.
 
 The list is `~/.amplifier/context-handed-over.jsonl` (mode 0600). It has a line for each file: its path, its agent, the
 id of the log that it was written from, its size, and the SHA-256 of its bytes; no text of a session. Rules:

@@ -36,7 +36,7 @@ def open_rows(location: str, timeout_s: float, files: FileSystem | None = None) 
     )
 
 
-class PurgeRows:
+class NewLogRows:
     """New rows in a database, which replace a log's rows at the end. Use it in a `with` statement.
 
     Args:
@@ -56,7 +56,7 @@ class PurgeRows:
         self._new = NewStoredLog(location_of(storage, self._name + _BESIDE), timeout_s=timeout_s, like=reader.head)
         self.write = self._new.write
 
-    def __enter__(self) -> PurgeRows:
+    def __enter__(self) -> NewLogRows:
         with self.refusing():
             self._new.__enter__()
         return self

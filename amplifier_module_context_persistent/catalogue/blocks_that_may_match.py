@@ -1,8 +1,8 @@
-"""The words of a project's messages: they tell which blocks of messages may contain a text.
+"""Find the blocks of messages that may contain a text; all other blocks are ruled out by filters.
 
 A block is about `BLOCK_BYTES` of text of neighbouring messages of one session, folded. It has a row in each of the
 tables `filters_0` to `filters_7`: where its messages lie in their log, and one part of the filter of the runs of three
-characters in its text (`block_filter`). A row's id is the session's id times 2^32 plus the block's number. Rules:
+characters in its text (`bloom_filter`). A row's id is the session's id times 2^32 plus the block's number. Rules:
 
 - Filters can only rule a block out: a text that contains another text has all its runs. Other blocks are matched in the
   log.
@@ -26,7 +26,7 @@ from zlib import crc32
 
 from ..search.pattern import Pattern
 from ..search.word_search import AllWords
-from .block_filter import PARTS, RUN_CHARS, Places, asked_parts, make_filters, may_hold
+from .bloom_filter import PARTS, RUN_CHARS, Places, asked_parts, make_filters, may_hold
 from .catalogue_file import DamagedError
 from .log_coverage import WORDS, LogCoverage, cover, covered_of, session_id
 from .ranked_words import forget_ranked

@@ -28,7 +28,7 @@ from .purge_rewrite import SCANNER
 _BLOCK_BYTES = 1 << 20
 
 
-class PurgeFile:
+class NewLogFile:
     """A new file beside a log, which replaces the log at the end. Use it in a `with` statement.
 
     Args:
@@ -57,7 +57,7 @@ class PurgeFile:
         self._waiting_bytes = 0
         self._in_place = False
 
-    def __enter__(self) -> PurgeFile:
+    def __enter__(self) -> NewLogFile:
         _check_file(self._reader)
         try:
             _sweep(self._files, self._reader.path)

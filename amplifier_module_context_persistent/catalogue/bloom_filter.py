@@ -1,8 +1,8 @@
-"""The filters of a block: they tell which runs of three characters its text may contain.
+"""The Bloom filters of a block: they tell which runs of three characters its text may contain.
 
-A *block* is the text of some adjacent messages of one session. The filters are Bloom filters (Bloom 1970,
-https://doi.org/10.1145/362686.362692): a filter says "no" only if a run is not in the text. It has one byte for each
-different run, and sets two bits for each. So it wrongly says "maybe" for one run in twenty.
+A *block* is the text of some adjacent messages of one session. A Bloom filter (Bloom 1970,
+https://doi.org/10.1145/362686.362692) says "no" only if a run is not in the text. It has one byte for each different
+run, and sets two bits for each. So it wrongly says "maybe" for one run in twenty.
 
 The runs of a block are divided among `PARTS` filters by their hash, so that a search reads few of them.
 """

@@ -2,8 +2,8 @@
 
 from zlib import crc32
 
-from amplifier_module_context_persistent.catalogue.block_filter import RUN_CHARS, asked_parts, make_filters, may_hold
-from amplifier_module_context_persistent.catalogue.word_blocks import filters_of
+from amplifier_module_context_persistent.catalogue.blocks_that_may_match import filters_of
+from amplifier_module_context_persistent.catalogue.bloom_filter import RUN_CHARS, asked_parts, make_filters, may_hold
 
 TEXT = "".join(f"{number * 7919 % 10007} word{number} " for number in range(2_000))
 

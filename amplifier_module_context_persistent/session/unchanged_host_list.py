@@ -1,6 +1,6 @@
 """A list that a host passes back unchanged: its messages equal those of the history in every value.
 
-This quick comparison comes first. `compare_host_list` compares other lists by content, ids and times.
+This quick comparison comes first. `new_in_host_list` compares other lists by content, ids and times.
 """
 
 from __future__ import annotations

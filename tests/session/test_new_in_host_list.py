@@ -12,8 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from amplifier_module_context_persistent import PersistentContextManager
+from amplifier_module_context_persistent.session.align_host_list import align
 from amplifier_module_context_persistent.session.known_messages import is_newer
-from amplifier_module_context_persistent.session.match_host_list import align
 from amplifier_module_context_persistent.sessions.statistics import outline
 from amplifier_module_context_persistent.sessions.transcript import Transcript
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter

@@ -35,10 +35,10 @@ from ..messages.host_order import host_order, with_place
 from ..messages.kept_from_models import is_kept_from_models
 from ..messages.message import Message, given_calls, result_id_of
 from ..messages.metadata import PLACE_KEY, given_id, is_ephemeral, is_repair
+from .align_host_list import Alignment, align
 from .closing_messages import CLOSING_TEXT, with_closings
 from .growing_list import rest_of
 from .known_messages import KnownMessages
-from .match_host_list import Alignment, align
 from .memory_files import is_memory_file
 from .replayed_messages import stored_under
 

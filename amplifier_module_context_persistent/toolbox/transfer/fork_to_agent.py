@@ -1,4 +1,4 @@
-"""Hand a session over to another agent: write its history up to a place into the agent's directory of sessions.
+"""Fork a session to another agent (`fork --to`): write its history into the agent's directory of sessions.
 
 The agent can resume it like its own sessions, under a new id. The origin is only read, and no file of the agent is
 changed: a new file appears whole or not at all. Nothing is redacted, because the file stays on this machine, like a
@@ -25,9 +25,9 @@ from ...messages.json_fields import present
 from ...messages.message import Message
 from ...messages.message_times import instant_of
 from ...sessions.transcript import Transcript
-from .agent_forks import note_agent_fork
 from .export_session import EXPORTERS
 from .exporters.session_view import SessionView
+from .noted_agent_forks import note_agent_fork
 from .purged_origin import without_purged
 
 
@@ -70,7 +70,7 @@ AGENTS = {
 
 
 @dataclass(frozen=True, slots=True)
-class HandOver:
+class ForkToAgent:
     """The result: the new session of the other agent."""
 
     agent: str
@@ -90,7 +90,7 @@ class HandOver:
         return report | present(erased=list(self.erased))
 
 
-def hand_over(
+def fork_to_agent(
     origin: str | Path,
     agent: str,
     at: int | str | None = None,
@@ -102,7 +102,7 @@ def hand_over(
     again: bool = False,
     now: Callable[[], str] = clock.utc_now,
     files: FileSystem | None = None,
-) -> HandOver:
+) -> ForkToAgent:
     """Write a session's history as a session of another agent.
 
     Args:
@@ -142,7 +142,7 @@ def hand_over(
         if not dry_run:
             _write(target, agent, view, with_directories=path is None)
         command = AGENTS[agent].resume(own_id, target)
-        return HandOver(agent, target, own_id, directory, past.turn, count, command, purged.told)
+        return ForkToAgent(agent, target, own_id, directory, past.turn, count, command, purged.told)
 
 
 def _write(target: str, agent: str, view: SessionView, *, with_directories: bool) -> None:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from amplifier_module_context_persistent.session.unchanged_list import is_whole, known_beginning
+from amplifier_module_context_persistent.session.unchanged_host_list import is_whole, known_beginning
 
 
 def said(role: str, text: str) -> dict[str, Any]:

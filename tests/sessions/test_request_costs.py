@@ -11,13 +11,13 @@ import pytest
 from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.catalogue.kept_figures import figures_of
 from amplifier_module_context_persistent.catalogue.record_pass import RecordPass
-from amplifier_module_context_persistent.sessions.bills import Bill, Bills, Cost, bills_by_turn, cost_of
 from amplifier_module_context_persistent.sessions.prices import (
     DEFAULT_PRICES,
     Price,
     PriceList,
     PricesError,
 )
+from amplifier_module_context_persistent.sessions.request_costs import Bill, Bills, Cost, bills_by_turn, cost_of
 from amplifier_module_context_persistent.sessions.transcript import Transcript
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter, count_message
 from amplifier_module_context_persistent.toolbox.cli.tables import cost_notes
