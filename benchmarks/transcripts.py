@@ -23,7 +23,7 @@ Entry = dict[str, Any]
 _WORDS = ["the", "test", "reads", "a", "line", "of", "its", "file", "and", "says", "where", "it", "was", "found"]
 _RUN = """
 import sys
-from amplifier_module_context_persistent.toolbox.transfer.import_session import import_session
+from amplifier_module_context_persistent.toolbox.transfer.imports.import_session import import_session
 report = import_session(sys.argv[1], path=sys.argv[2])
 assert report.messages > 100, report
 """

@@ -5,7 +5,7 @@ An erasure is a line that says that a session was deleted, or that a text or mes
 sessions and their catalogues are deleted. A salt is a random text that is hashed together with each name, so that
 nobody can look a name up by its hash. Rules:
 - The list holds no text of a session. A session is identified by salted hashes of its names
-  (`toolbox/transfer/erased_session_names`).
+  (`toolbox/transfer/erasing/erased_session_names`).
 - A purge of a text leaves a rule (`text_rule`).
 - A line is written before anything is removed. Another line lifts (cancels) it if nothing was removed after all, or if
   a person told an import to bring the content back.

@@ -11,7 +11,7 @@ from amplifier_module_context_persistent.log.record_line import encode_control, 
 from amplifier_module_context_persistent.sessions.transcript import Transcript
 from amplifier_module_context_persistent.toolbox.transfer.copy_log import copy_log
 from amplifier_module_context_persistent.toolbox.transfer.fork_session import fork_session
-from amplifier_module_context_persistent.toolbox.transfer.import_session import import_session
+from amplifier_module_context_persistent.toolbox.transfer.imports.import_session import import_session
 from tests.support.logs import STAMP, append_bodies
 from tests.support.recorded_sessions import Recorded, assert_proved
 

@@ -17,7 +17,7 @@ from amplifier_module_context_persistent.messages.host_order import with_place
 from amplifier_module_context_persistent.messages.replace_in_message import redact_message
 from amplifier_module_context_persistent.paths import LOG_NAME
 from amplifier_module_context_persistent.sessions.transcript import Transcript
-from amplifier_module_context_persistent.toolbox.transfer.write_host_files import write_host_files
+from amplifier_module_context_persistent.toolbox.transfer.host_files.write_host_files import write_host_files
 from tests.support.checker import assert_valid, common_prefix
 from tests.support.host_repair import CLOSING, diagnose, repair
 from tests.support.message_shapes import says

@@ -24,7 +24,7 @@ from amplifier_module_context_persistent.sessions.transcript import Transcript
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter, count_message
 from amplifier_module_context_persistent.toolbox.transfer.export_session import export_session
 from amplifier_module_context_persistent.toolbox.transfer.fork_session import fork_session
-from amplifier_module_context_persistent.toolbox.transfer.import_session import import_session
+from amplifier_module_context_persistent.toolbox.transfer.imports.import_session import import_session
 from tests.support.busy_homes import sessions_of_home
 from tests.support.imports import write_jsonl
 from tests.support.logs import sealed

@@ -8,7 +8,7 @@ from typing import Any
 from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.log.record_line import decode
 from amplifier_module_context_persistent.toolbox.maintenance.verify import verify_log
-from amplifier_module_context_persistent.toolbox.transfer.import_session import Import, import_session
+from amplifier_module_context_persistent.toolbox.transfer.imports.import_session import Import, import_session
 from tests.support.checker import assert_valid
 from tests.support.messages import Message
 

@@ -26,11 +26,11 @@ from ...sessions.overview import held_logs, overview_of
 from ...sessions.session_files import SessionFile
 from ...sessions.session_is_open import is_held, is_open
 from ..transfer.archive_session import archive_session, bring_back_session, estimate_session
-from ..transfer.find_host_copies import hosts_files
-from ..transfer.host_transcript_lines import most_transcript_bytes
-from ..transfer.room_for_copies import Room, room_of_all, room_of_bringing_back
+from ..transfer.host_files.find_host_copies import hosts_files
+from ..transfer.host_files.host_transcript_lines import most_transcript_bytes
+from ..transfer.host_files.write_host_files import complete_host_files, lacks_transcript
 from ..transfer.seal_log import LOG_ENDING, seal_log
-from ..transfer.write_host_files import complete_host_files, lacks_transcript
+from ..transfer.sync_and_backup.room_for_copies import Room, room_of_all, room_of_bringing_back
 from .completion import complete
 from .confirm import ask, check_can_ask
 from .erasing import check_says_which, erasing_options, say_left_by_age

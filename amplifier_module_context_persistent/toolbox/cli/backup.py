@@ -18,11 +18,11 @@ import click
 from ...clock import utc_now
 from ...log.filesystem import FileSystem
 from ...log.room_on_disk import free_bytes
-from ..transfer.backup_sessions import Backup, BackupStep, Done, HeldErased, erase_held, open_backup
-from ..transfer.check_backup import BackupCheck, check_backup
-from ..transfer.restore_sessions import Restore
-from ..transfer.room_for_copies import room_of_all
-from ..transfer.sync_sides import Side, home_side
+from ..transfer.sync_and_backup.backup_sessions import Backup, BackupStep, Done, HeldErased, erase_held, open_backup
+from ..transfer.sync_and_backup.check_backup import BackupCheck, check_backup
+from ..transfer.sync_and_backup.restore_sessions import Restore
+from ..transfer.sync_and_backup.room_for_copies import room_of_all
+from ..transfer.sync_and_backup.sync_sides import Side, home_side
 from .confirm import ask, check_can_ask
 from .erasing import erasing_options
 from .error_messages import unusable

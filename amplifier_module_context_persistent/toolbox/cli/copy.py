@@ -11,7 +11,7 @@ import click
 
 from ...log.database_location import shown_location
 from ..transfer.copy_log import copy_log, copy_target
-from ..transfer.undone_erasures import check_not_erased
+from ..transfer.erasing.undone_erasures import check_not_erased
 from .completion import complete
 from .error_messages import unusable
 from .exit_codes import DONE, FINDINGS

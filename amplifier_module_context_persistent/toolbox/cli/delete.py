@@ -19,11 +19,11 @@ from ...paths import LOG_NAME
 from ...sessions.overview import Overview
 from ...sessions.session_files import SessionFile
 from ...sessions.sub_agents import root_of
-from ..transfer.delete_sessions import with_sub_agents
-from ..transfer.erased_session_names import name_of_id
-from ..transfer.erasure_is_about import concerning
-from ..transfer.families_of_sub_agents import belongs_to_any, origin_of, sub_agents_of
-from ..transfer.purge_session import places_left
+from ..transfer.erasing.delete_sessions import with_sub_agents
+from ..transfer.erasing.erased_session_names import name_of_id
+from ..transfer.erasing.erasure_is_about import concerning
+from ..transfer.erasing.families_of_sub_agents import belongs_to_any, origin_of, sub_agents_of
+from ..transfer.erasing.purge_session import places_left
 from .completion import complete
 from .delete_listed import clear_up, delete_listed, looked_at
 from .erasing import erasing_options

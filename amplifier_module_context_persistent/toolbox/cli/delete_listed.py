@@ -24,14 +24,14 @@ from ...log.database_location import split_location, stored_name
 from ...log.open_reader import open_reader
 from ...sessions.overview import Overview, held_logs, overview_of
 from ...sessions.session_files import SessionFile
-from ..transfer.copies_beside import CopiesBeside, is_second_import, is_under_own_id
-from ..transfer.delete_sessions import Deletion, delete_session, plan_deletion
-from ..transfer.erased_session_names import name_of_id, names_in, names_of_log_alone
-from ..transfer.new_erasure import erasure_of
-from ..transfer.own_host_files import own_files
+from ..transfer.erasing.copies_beside import CopiesBeside, is_second_import, is_under_own_id
+from ..transfer.erasing.delete_sessions import Deletion, delete_session, plan_deletion
+from ..transfer.erasing.erased_session_names import name_of_id, names_in, names_of_log_alone
+from ..transfer.erasing.new_erasure import erasure_of
+from ..transfer.erasing.purge_session import remove_left
+from ..transfer.host_files.own_host_files import own_files
+from ..transfer.host_files.write_host_files import HOSTS_NAMES
 from ..transfer.plain_copies import remove_abandoned_copies
-from ..transfer.purge_session import remove_left
-from ..transfer.write_host_files import HOSTS_NAMES
 from .confirm import ask, check_can_ask
 from .erasing import extent, what_follows
 from .error_messages import reason_beside, unusable

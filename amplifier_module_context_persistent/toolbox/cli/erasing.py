@@ -14,7 +14,7 @@ import click
 from ...log.database_location import split_location, stored_name, without_password
 from ...sessions.filters import ALL_SESSIONS, SessionFilter
 from ...sessions.overview import Overview
-from ..transfer.places_synced_before import synced_places
+from ..transfer.sync_and_backup.places_synced_before import synced_places
 from .session_rows import scaled
 from .terminal import counted, one_line
 

@@ -17,13 +17,20 @@ import click
 
 from ...sessions.filters import ALL_SESSIONS, SessionFilter
 from ..transfer.fork_to_agent import AGENTS
-from ..transfer.import_directory import FORMATS_OF, PLACES, ImportedFile, import_all, session_paths, standard_place
-from ..transfer.import_session import FORMATS, import_session
 from ..transfer.importers.account import Account, Import, LostLine
 from ..transfer.importers.registry import importer_of
 from ..transfer.importers.source_file import STANDARD_INPUT
-from ..transfer.wanted_sessions import WantedSessions
-from ..transfer.watch_imports import LOOK_S, WatchedPlace
+from ..transfer.imports.import_directory import (
+    FORMATS_OF,
+    PLACES,
+    ImportedFile,
+    import_all,
+    session_paths,
+    standard_place,
+)
+from ..transfer.imports.import_session import FORMATS, import_session
+from ..transfer.imports.wanted_sessions import WantedSessions
+from ..transfer.imports.watch_imports import LOOK_S, WatchedPlace
 from .error_messages import UnusableError, unusable
 from .exit_codes import DONE, FINDINGS
 from .filter_options import source_filter_options

@@ -18,9 +18,9 @@ from ...sessions.filters import SessionFilter, is_of_project, matching
 from ...sessions.overview import Overview
 from ...sessions.session_files import SessionFile, files_in, session_files
 from ..maintenance.note_beside_log import DELETING, WrittenFiles
-from ..transfer.delete_sessions import with_sub_agents
+from ..transfer.erasing.delete_sessions import with_sub_agents
+from ..transfer.erasing.purge_session import places_left
 from ..transfer.plain_copies import remove_abandoned_copies
-from ..transfer.purge_session import places_left
 from .confirm import check_can_ask
 from .delete_listed import clear_up, delete_listed, looked_at
 from .erasing import check_says_which, erasing_options, say_left_by_age

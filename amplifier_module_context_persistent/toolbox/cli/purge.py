@@ -29,9 +29,8 @@ from ...sessions.filters import ALL_SESSIONS, SessionFilter
 from ...sessions.find_session import SessionNameError
 from ...sessions.session_files import SessionFile
 from ..maintenance.purge_options import Purge
-from ..transfer.copies_beside import CopiesBeside, are_beside
-from ..transfer.plain_copies import remove_abandoned_copies
-from ..transfer.purge_session import (
+from ..transfer.erasing.copies_beside import CopiesBeside, are_beside
+from ..transfer.erasing.purge_session import (
     SessionPurge,
     plan_agent_forks,
     plan_places_left,
@@ -39,6 +38,7 @@ from ..transfer.purge_session import (
     purge_session,
     still_holding,
 )
+from ..transfer.plain_copies import remove_abandoned_copies
 from .completion import complete, complete_turn_or_id
 from .confirm import ask, check_can_ask
 from .erasing import check_says_which, erasing_options, extent, what_follows

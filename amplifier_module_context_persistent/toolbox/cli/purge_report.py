@@ -10,8 +10,8 @@ import click
 
 from ...messages.json_fields import present
 from ..maintenance.purge_options import PurgeCounts
-from ..transfer.purge_session import SessionPurge
-from ..transfer.write_host_files import BACKUP_MARK
+from ..transfer.erasing.purge_session import SessionPurge
+from ..transfer.host_files.write_host_files import BACKUP_MARK
 from .terminal import counted, one_line, say
 
 

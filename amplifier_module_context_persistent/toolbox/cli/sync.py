@@ -23,9 +23,9 @@ from ...sessions.filters import SessionFilter, matching
 from ...sessions.other_projects import named_projects
 from ...sessions.session_files import SessionFile
 from ...sessions.session_name import read_name
-from ..transfer.places_synced_before import forget_synced, note_synced, synced_places
-from ..transfer.room_for_copies import room_of_all, room_of_purge
-from ..transfer.sync_erasures import (
+from ..transfer.sync_and_backup.places_synced_before import forget_synced, note_synced, synced_places
+from ..transfer.sync_and_backup.room_for_copies import room_of_all, room_of_purge
+from ..transfer.sync_and_backup.sync_erasures import (
     ErasingStep,
     TravellingErasures,
     erase,
@@ -33,8 +33,8 @@ from ..transfer.sync_erasures import (
     plan_erasing,
     travelling_erasures,
 )
-from ..transfer.sync_sessions import Step, Sync, What, pairs_of
-from ..transfer.sync_sides import Remotes, Side, home_side, of_project, other_side, with_sub_agents
+from ..transfer.sync_and_backup.sync_sessions import Step, Sync, What, pairs_of
+from ..transfer.sync_and_backup.sync_sides import Remotes, Side, home_side, of_project, other_side, with_sub_agents
 from .confirm import ask, check_can_ask
 from .erasing import erasing_options
 from .error_messages import UnusableError, unreadable, unusable

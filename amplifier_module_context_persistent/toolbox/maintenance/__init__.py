@@ -11,5 +11,5 @@ Where things are done:
 - a text is replaced where it is no message: `redact_control`, `redact_raw_bytes`;
 - an operation was killed: what had begun, and which files are ours: `note_beside_log`; what lies about: `leftovers`;
 - the torn end of a log is repaired: `FileLog.repair` in `log/file_log`;
-- the host's files, and the list of erasures: `transfer/purge_session`.
+- the host's files, and the list of erasures: `transfer/erasing/purge_session`.
 """

@@ -36,15 +36,15 @@ from ...messages.replace_in_message import Replace
 from ...paths import LOG_NAME, log_name, log_path
 from ...sessions.transcript import Transcript, log_id_in, session_id_in
 from .copy_log import refused_messages, write_new_log
+from .erasing.purged_origin import without_purged
 from .fork_records import ForkRecords
 from .history_at import HistoryPrefix, following_plan
-from .importers.account import LostLine
-from .purged_origin import without_purged
-from .write_host_files import (
+from .host_files.write_host_files import (
     is_unfinished,
     making_session,
     write_host_files,
 )
+from .importers.account import LostLine
 
 
 @dataclass(frozen=True, slots=True)

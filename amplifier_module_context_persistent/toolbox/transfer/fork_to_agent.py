@@ -25,10 +25,10 @@ from ...messages.json_fields import present
 from ...messages.message import Message
 from ...messages.message_times import instant_of
 from ...sessions.transcript import Transcript
+from .erasing.noted_agent_forks import note_agent_fork
+from .erasing.purged_origin import without_purged
 from .export_session import EXPORTERS
 from .exporters.session_view import SessionView
-from .noted_agent_forks import note_agent_fork
-from .purged_origin import without_purged
 
 
 @dataclass(frozen=True, slots=True)

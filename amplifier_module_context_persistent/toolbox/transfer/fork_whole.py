@@ -35,7 +35,7 @@ from ..maintenance.chained_lines import ChainedLines
 from ..maintenance.purge_options import Purge, PurgeCounts
 from ..maintenance.purge_rewrite import Rewrite
 from .damaged_log import check_sound
-from .write_host_files import is_unfinished, making_session, write_host_files
+from .host_files.write_host_files import is_unfinished, making_session, write_host_files
 
 _HEADER_HEAD = CONTROL_HEAD + b':"header"'
 _OF_AN_IMPORT = ("source", "imported_from")

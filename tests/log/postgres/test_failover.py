@@ -20,8 +20,8 @@ from amplifier_module_context_persistent.log.postgres.migration_steps import APP
 from amplifier_module_context_persistent.log.postgres.role_rights import rights
 from amplifier_module_context_persistent.log.postgres.row_security import secure_rows
 from amplifier_module_context_persistent.log.postgres.schema import create_schema
-from amplifier_module_context_persistent.toolbox.transfer.erased_session_names import SourceNames
-from amplifier_module_context_persistent.toolbox.transfer.new_erasure import erasure_of
+from amplifier_module_context_persistent.toolbox.transfer.erasing.erased_session_names import SourceNames
+from amplifier_module_context_persistent.toolbox.transfer.erasing.new_erasure import erasure_of
 from tests.support.logs import STAMP, append, append_bodies, body, findings, numbers, write_file
 from tests.support.postgres import IN_PARTS, TestServer, running_server
 from tests.support.snapshots import header

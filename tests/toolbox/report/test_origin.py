@@ -10,7 +10,7 @@ import pytest
 
 from amplifier_module_context_persistent.toolbox.replay import open_transcript
 from amplifier_module_context_persistent.toolbox.report import report
-from amplifier_module_context_persistent.toolbox.transfer.import_session import import_session
+from amplifier_module_context_persistent.toolbox.transfer.imports.import_session import import_session
 from benchmarks.chromium import BROWSER, WHY_NOT, Page
 from tests.support.imports import imported, write_jsonl
 from tests.support.opened_pages import TEXT, press_button

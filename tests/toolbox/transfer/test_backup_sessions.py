@@ -19,7 +19,7 @@ from amplifier_module_context_persistent.log.file_handle import is_archived
 from amplifier_module_context_persistent.log.open_mark import OPEN_SUFFIX
 from amplifier_module_context_persistent.paths import LOG_NAME
 from amplifier_module_context_persistent.toolbox.maintenance.note_beside_log import NOTE_SUFFIX
-from amplifier_module_context_persistent.toolbox.transfer import check_backup
+from amplifier_module_context_persistent.toolbox.transfer.sync_and_backup import check_backup
 from tests.support.archives import content_of_log, random_text
 from tests.support.kills import killed_before
 from tests.support.sessions_of_a_home import write

@@ -19,9 +19,9 @@ from amplifier_module_context_persistent.erasures.erasure_list import (
 )
 from amplifier_module_context_persistent.erasures.erasure_record import SESSION
 from amplifier_module_context_persistent.erasures.text_rule import TakenHashes, rule_of
-from amplifier_module_context_persistent.toolbox.transfer.erased_session_names import SourceNames
-from amplifier_module_context_persistent.toolbox.transfer.import_directory import import_all
-from amplifier_module_context_persistent.toolbox.transfer.new_erasure import erasure_of
+from amplifier_module_context_persistent.toolbox.transfer.erasing.erased_session_names import SourceNames
+from amplifier_module_context_persistent.toolbox.transfer.erasing.new_erasure import erasure_of
+from amplifier_module_context_persistent.toolbox.transfer.imports.import_directory import import_all
 from tests.support.commands import run
 from tests.support.sessions_of_a_home import log_of
 from tests.support.sweeps import proof

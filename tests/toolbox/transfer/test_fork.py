@@ -12,8 +12,11 @@ from amplifier_module_context_persistent.errors import ConfigError, PlaceError
 from amplifier_module_context_persistent.paths import LOG_NAME, project_slug
 from amplifier_module_context_persistent.sessions.transcript import Transcript
 from amplifier_module_context_persistent.toolbox.maintenance.verify import verify_log
+from amplifier_module_context_persistent.toolbox.transfer.erasing.message_names import (
+    answers_in_stored,
+    names_in_stored,
+)
 from amplifier_module_context_persistent.toolbox.transfer.fork_session import fork_session
-from amplifier_module_context_persistent.toolbox.transfer.message_names import answers_in_stored, names_in_stored
 from tests.support.checker import assert_valid, same
 from tests.support.forks import CONFIG, play, read, records, turn
 from tests.support.histories import messages as any_histories

@@ -9,7 +9,10 @@ import pytest
 from amplifier_module_context_persistent.log.checksum import seal
 from amplifier_module_context_persistent.log.record_line import encode_message
 from amplifier_module_context_persistent.sessions.transcript import Transcript
-from amplifier_module_context_persistent.toolbox.transfer.host_transcript_lines import as_hosts_see, transcript_lines
+from amplifier_module_context_persistent.toolbox.transfer.host_files.host_transcript_lines import (
+    as_hosts_see,
+    transcript_lines,
+)
 
 TIME = "2026-02-01T10:00:00.000Z"
 PLAIN = {"role": "user", "content": "hello"}

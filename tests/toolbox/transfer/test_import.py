@@ -17,7 +17,10 @@ from amplifier_module_context_persistent.paths import LOG_NAME, project_slug
 from amplifier_module_context_persistent.sessions.transcript import Transcript
 from amplifier_module_context_persistent.toolbox.maintenance.verify import verify_log
 from amplifier_module_context_persistent.toolbox.transfer.export_session import export_session
-from amplifier_module_context_persistent.toolbox.transfer.import_session import ImportRefusedError, import_session
+from amplifier_module_context_persistent.toolbox.transfer.imports.import_session import (
+    ImportRefusedError,
+    import_session,
+)
 from tests.support.checker import assert_valid, same
 from tests.support.exports import SESSION, store
 from tests.support.histories import messages as any_histories
@@ -213,7 +216,7 @@ def test_an_import_loads_no_engine(tmp_path: Path) -> None:
     write_lines(tmp_path / "in", said("one"))
     script = """
 import sys
-from amplifier_module_context_persistent.toolbox.transfer.import_session import import_session
+from amplifier_module_context_persistent.toolbox.transfer.imports.import_session import import_session
 source, path = sys.argv[1:]
 print(import_session(source, path=path).added)
 with open(source, "a") as file:

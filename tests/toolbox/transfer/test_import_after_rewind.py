@@ -12,8 +12,8 @@ import pytest
 from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.log.record_line import decode
 from amplifier_module_context_persistent.toolbox.maintenance.verify import verify_log
-from amplifier_module_context_persistent.toolbox.transfer.drafts import ImportConflictError
-from amplifier_module_context_persistent.toolbox.transfer.import_session import Import, import_session
+from amplifier_module_context_persistent.toolbox.transfer.imports.drafts import ImportConflictError
+from amplifier_module_context_persistent.toolbox.transfer.imports.import_session import Import, import_session
 from amplifier_module_context_persistent.toolbox.transfer.rewind_session import rewind_session
 from tests.support.claude_entries import answers, entry, says, text
 from tests.support.commands import run

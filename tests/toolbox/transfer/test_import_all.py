@@ -9,7 +9,11 @@ from click.testing import CliRunner
 
 from amplifier_module_context_persistent.paths import LOG_NAME, project_slug
 from amplifier_module_context_persistent.toolbox.cli import main
-from amplifier_module_context_persistent.toolbox.transfer.import_directory import PLACES, session_paths, standard_place
+from amplifier_module_context_persistent.toolbox.transfer.imports.import_directory import (
+    PLACES,
+    session_paths,
+    standard_place,
+)
 from tests.support.commands import shows
 from tests.support.imports import write_jsonl
 from tests.support.sweeps import proof

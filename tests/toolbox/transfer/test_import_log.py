@@ -12,8 +12,11 @@ from amplifier_module_context_persistent.errors import ConfigError, LogUnreadabl
 from amplifier_module_context_persistent.paths import LOG_NAME, project_slug
 from amplifier_module_context_persistent.toolbox.cli import main
 from amplifier_module_context_persistent.toolbox.transfer.copy_log import copy_log
-from amplifier_module_context_persistent.toolbox.transfer.drafts import ImportConflictError
-from amplifier_module_context_persistent.toolbox.transfer.import_session import ImportRefusedError, import_session
+from amplifier_module_context_persistent.toolbox.transfer.imports.drafts import ImportConflictError
+from amplifier_module_context_persistent.toolbox.transfer.imports.import_session import (
+    ImportRefusedError,
+    import_session,
+)
 from tests.support.commands import shows
 from tests.support.imports import contents, history_and_view, write_jsonl
 from tests.support.sweeps import proof

@@ -15,7 +15,10 @@ from amplifier_module_context_persistent.sessions.find_session import SessionNam
 from amplifier_module_context_persistent.sessions.session_files import session_files
 from amplifier_module_context_persistent.sessions.transcript import Transcript
 from amplifier_module_context_persistent.toolbox.transfer.fork_session import fork_session
-from amplifier_module_context_persistent.toolbox.transfer.import_session import ImportRefusedError, import_session
+from amplifier_module_context_persistent.toolbox.transfer.imports.import_session import (
+    ImportRefusedError,
+    import_session,
+)
 from tests.support.imports import write_jsonl
 from tests.support.sweeps import proof
 

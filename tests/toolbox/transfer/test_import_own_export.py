@@ -18,10 +18,10 @@ from amplifier_module_context_persistent.sessions.prices import PriceList
 from amplifier_module_context_persistent.sessions.session_files import session_files
 from amplifier_module_context_persistent.sessions.totals import total_of
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter
-from amplifier_module_context_persistent.toolbox.transfer.drafts import ImportConflictError
 from amplifier_module_context_persistent.toolbox.transfer.export_session import export_session
 from amplifier_module_context_persistent.toolbox.transfer.fork_to_agent import AGENTS
-from amplifier_module_context_persistent.toolbox.transfer.import_session import Import, import_session
+from amplifier_module_context_persistent.toolbox.transfer.imports.drafts import ImportConflictError
+from amplifier_module_context_persistent.toolbox.transfer.imports.import_session import Import, import_session
 from tests.support.busy_homes import sessions_of_home
 from tests.support.commands import run
 from tests.support.imports import contents, history_and_view, texts

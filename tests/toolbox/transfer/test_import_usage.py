@@ -1,7 +1,6 @@
 """What a draft counts of the context that the source's model saw."""
 
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter, count_message
-from amplifier_module_context_persistent.toolbox.transfer.drafts import Drafts, SessionDraft
 from amplifier_module_context_persistent.toolbox.transfer.importers.account import Account
 from amplifier_module_context_persistent.toolbox.transfer.importers.events import (
     CompactionEvent,
@@ -9,7 +8,8 @@ from amplifier_module_context_persistent.toolbox.transfer.importers.events impor
     MessageRead,
     SessionStart,
 )
-from amplifier_module_context_persistent.toolbox.transfer.spool import Spool
+from amplifier_module_context_persistent.toolbox.transfer.imports.drafts import Drafts, SessionDraft
+from amplifier_module_context_persistent.toolbox.transfer.imports.spool import Spool
 
 ASKED = MessageRead({"role": "user", "content": "word " * 10_000, "metadata": {"message_id": "u"}})
 

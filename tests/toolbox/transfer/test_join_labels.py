@@ -13,9 +13,9 @@ from amplifier_module_context_persistent.log.file_handle import is_archived
 from amplifier_module_context_persistent.log.filesystem import FileSystem
 from amplifier_module_context_persistent.log.open_log import open_log
 from amplifier_module_context_persistent.paths import LOG_NAME
-from amplifier_module_context_persistent.toolbox.transfer import sync_sessions
-from amplifier_module_context_persistent.toolbox.transfer.append_to_copy import SyncError
-from amplifier_module_context_persistent.toolbox.transfer.join_labels import Label
+from amplifier_module_context_persistent.toolbox.transfer.sync_and_backup import sync_sessions
+from amplifier_module_context_persistent.toolbox.transfer.sync_and_backup.append_to_copy import SyncError
+from amplifier_module_context_persistent.toolbox.transfer.sync_and_backup.join_labels import Label
 from tests.support.archives import content_of_log
 from tests.support.sweeps import proof
 from tests.support.two_homes import Home, carry, files_below

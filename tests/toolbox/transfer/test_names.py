@@ -14,10 +14,10 @@ import pytest
 from filelock import FileLock
 
 from amplifier_module_context_persistent.sessions.session_name import read_name
-from amplifier_module_context_persistent.toolbox.transfer import metadata_lock as module
 from amplifier_module_context_persistent.toolbox.transfer.fork_session import fork_session
-from amplifier_module_context_persistent.toolbox.transfer.import_session import import_session
-from amplifier_module_context_persistent.toolbox.transfer.metadata_lock import lock_path, metadata_lock
+from amplifier_module_context_persistent.toolbox.transfer.host_files import metadata_lock as module
+from amplifier_module_context_persistent.toolbox.transfer.host_files.metadata_lock import lock_path, metadata_lock
+from amplifier_module_context_persistent.toolbox.transfer.imports.import_session import import_session
 from amplifier_module_context_persistent.toolbox.transfer.rewind_session import rewind_session
 from tests.support.commands import run
 from tests.support.sessions_of_a_home import CONVERSATION, log_of, write

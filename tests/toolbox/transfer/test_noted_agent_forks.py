@@ -15,8 +15,11 @@ from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.config import Config
 from amplifier_module_context_persistent.log.filesystem import FileSystem
 from amplifier_module_context_persistent.paths import log_path
+from amplifier_module_context_persistent.toolbox.transfer.erasing.noted_agent_forks import (
+    agent_forks,
+    list_of_agent_forks,
+)
 from amplifier_module_context_persistent.toolbox.transfer.fork_to_agent import AGENTS
-from amplifier_module_context_persistent.toolbox.transfer.noted_agent_forks import agent_forks, list_of_agent_forks
 from tests.support.commands import run
 from tests.support.imports import write_jsonl
 from tests.support.kills import kills

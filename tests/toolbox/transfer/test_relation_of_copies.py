@@ -11,7 +11,10 @@ from amplifier_module_context_persistent.log.archive_log import archive_log
 from amplifier_module_context_persistent.log.record_line import encode_control, encode_message
 from amplifier_module_context_persistent.toolbox.maintenance.purge_log import purge_log
 from amplifier_module_context_persistent.toolbox.maintenance.purge_options import Purge
-from amplifier_module_context_persistent.toolbox.transfer.relation_of_copies import Relation, compare_logs
+from amplifier_module_context_persistent.toolbox.transfer.sync_and_backup.relation_of_copies import (
+    Relation,
+    compare_logs,
+)
 from tests.support.archives import small_frames
 from tests.support.logs import sealed
 

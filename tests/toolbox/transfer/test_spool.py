@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from amplifier_module_context_persistent.toolbox.transfer import spool as spool_module
-from amplifier_module_context_persistent.toolbox.transfer.spool import RecordBodies, Spool, SpooledValues
+from amplifier_module_context_persistent.toolbox.transfer.imports import spool as spool_module
+from amplifier_module_context_persistent.toolbox.transfer.imports.spool import RecordBodies, Spool, SpooledValues
 from tests.support.sweeps import proof
 
 VALUES = [
@@ -22,7 +22,7 @@ VALUES = [
 ]
 _PEAK = """
 import sys
-from amplifier_module_context_persistent.toolbox.transfer.import_session import import_session
+from amplifier_module_context_persistent.toolbox.transfer.imports.import_session import import_session
 peak = lambda: int(open("/proc/self/status").read().split("VmHWM:")[1].split()[0])
 before = peak()
 report = import_session(sys.argv[1], path=sys.argv[2])

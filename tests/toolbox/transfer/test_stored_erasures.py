@@ -12,8 +12,8 @@ from amplifier_module_context_persistent.erasures.erasure_record import SESSION
 from amplifier_module_context_persistent.log.database_location import parse_location
 from amplifier_module_context_persistent.log.postgres import migration_steps, row_security
 from amplifier_module_context_persistent.log.postgres.schema import create_schema
-from amplifier_module_context_persistent.toolbox.transfer.erased_session_names import SourceNames
-from amplifier_module_context_persistent.toolbox.transfer.new_erasure import erasure_of
+from amplifier_module_context_persistent.toolbox.transfer.erasing.erased_session_names import SourceNames
+from amplifier_module_context_persistent.toolbox.transfer.erasing.new_erasure import erasure_of
 from tests.support.postgres import TestServer
 from tests.support.sweeps import proof
 from tests.support.two_homes import Home, holders

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from amplifier_module_context_persistent.clock import utc_now
-from amplifier_module_context_persistent.toolbox.transfer.sync_sessions import Sync, What, pairs_of
-from amplifier_module_context_persistent.toolbox.transfer.sync_sides import home_side, other_side
+from amplifier_module_context_persistent.toolbox.transfer.sync_and_backup.sync_sessions import Sync, What, pairs_of
+from amplifier_module_context_persistent.toolbox.transfer.sync_and_backup.sync_sides import home_side, other_side
 from tests.support.two_homes import Home, carry
 
 

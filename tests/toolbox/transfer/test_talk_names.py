@@ -9,8 +9,8 @@ import pytest
 
 from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.log.open_reader import open_reader
-from amplifier_module_context_persistent.toolbox.transfer import talk_names
-from amplifier_module_context_persistent.toolbox.transfer.talk_names import TalkName, talk_in_stored
+from amplifier_module_context_persistent.toolbox.transfer.erasing import talk_names
+from amplifier_module_context_persistent.toolbox.transfer.erasing.talk_names import TalkName, talk_in_stored
 
 
 def names(log: Path, gone: set[int] | None = None) -> list[TalkName]:

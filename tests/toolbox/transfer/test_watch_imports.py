@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from amplifier_module_context_persistent.paths import project_slug
-from amplifier_module_context_persistent.toolbox.transfer.import_directory import ImportedFile
-from amplifier_module_context_persistent.toolbox.transfer.watch_imports import WatchedPlace
+from amplifier_module_context_persistent.toolbox.transfer.imports.import_directory import ImportedFile
+from amplifier_module_context_persistent.toolbox.transfer.imports.watch_imports import WatchedPlace
 from tests.support.commands import run
 from tests.support.imports import write_jsonl
 from tests.support.sessions_of_a_home import start

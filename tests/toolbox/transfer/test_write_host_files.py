@@ -14,11 +14,11 @@ from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.errors import ConfigError
 from amplifier_module_context_persistent.log import open_mark
 from amplifier_module_context_persistent.paths import LOG_NAME
-from amplifier_module_context_persistent.toolbox.transfer.find_host_copies import host_copies, told_matches
 from amplifier_module_context_persistent.toolbox.transfer.fork_session import fork_session
-from amplifier_module_context_persistent.toolbox.transfer.import_session import import_session
+from amplifier_module_context_persistent.toolbox.transfer.host_files.find_host_copies import host_copies, told_matches
+from amplifier_module_context_persistent.toolbox.transfer.host_files.write_host_files import write_host_files
+from amplifier_module_context_persistent.toolbox.transfer.imports.import_session import import_session
 from amplifier_module_context_persistent.toolbox.transfer.rewind_session import rewind_session
-from amplifier_module_context_persistent.toolbox.transfer.write_host_files import write_host_files
 from tests.support.messages import Message, fill, user
 from tests.support.resumed_sessions import transcript_of
 from tests.support.sweeps import proof

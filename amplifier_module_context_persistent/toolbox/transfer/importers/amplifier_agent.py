@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from ....sessions.session_name import METADATA_NAME, read_metadata
-from ..import_log import read_messages
+from ..imports.import_log import read_messages
 from .account import Account
 from .amplifier_events import with_events
 from .events import Event, SessionStart

@@ -24,7 +24,7 @@ from ....log.record_line import decode, encode_message
 from ....messages.message import metadata_of
 from ....messages.message_times import instant_of, timestamp_of
 from ....tokens.usage import read_usage
-from ..spool import Spool
+from ..imports.spool import Spool
 from .events import Event, SpooledMessage
 from .fields import Message, iso_time, mapping, text
 from .lines import MOST_LINE_BYTES, parse_json

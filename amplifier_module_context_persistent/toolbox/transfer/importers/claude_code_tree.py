@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from ..export_mark import ExportedPart
-from ..spool import SpooledValues
+from ..imports.spool import SpooledValues
 from .fields import mapping
 
 

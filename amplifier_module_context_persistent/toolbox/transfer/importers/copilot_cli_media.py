@@ -12,7 +12,7 @@ from typing import Any
 
 from ....forms.canonical import base64_source, medium
 from ....messages.message import Message
-from ..spool import SpooledValues
+from ..imports.spool import SpooledValues
 from .account import Account
 from .fields import items, mapping, text
 

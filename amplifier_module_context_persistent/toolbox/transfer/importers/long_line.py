@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from ..too_large_value import left_out_text
+from ..imports.too_large_value import left_out_text
 
 _LEAST_BYTES = 1 << 20
 """The least size of a text that is left out. If a line is too long and has no such text, it is lost."""

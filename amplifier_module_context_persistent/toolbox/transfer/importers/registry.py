@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from ....log.record_line import ROLES
-from ..import_log import read_messages
+from ..imports.import_log import read_messages
 from . import (
     amplifier_agent,
     anthropic,

@@ -24,9 +24,9 @@ from typing import Any, BinaryIO, NamedTuple
 from ....errors import LogUnreadableError
 from ....log.archived_bytes import archived_bytes
 from ....log.filesystem import FileSystem, open_file
+from ..imports.spool import LARGE_BYTES, SMALL_SOURCE_BYTES, Spool, SpooledValues
 from ..plain_copies import PrivateDirectory
 from ..sealing import HEAD_BYTES, SealError, identities_in, is_sealed, unseal
-from ..spool import LARGE_BYTES, SMALL_SOURCE_BYTES, Spool, SpooledValues
 from ..zstandard import MOST_UNPACKED_BYTES, most_unpacked_bytes
 from . import long_list
 from .account import Account

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from ..spool import SpooledValues
+from ..imports.spool import SpooledValues
 from .events import Event, KeptEntry, MessageRead
 
 NO_PLACE = -1

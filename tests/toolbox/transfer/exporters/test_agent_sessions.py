@@ -23,7 +23,7 @@ from amplifier_module_context_persistent.sessions.totals import total_of
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter
 from amplifier_module_context_persistent.toolbox.transfer.export_session import export_session
 from amplifier_module_context_persistent.toolbox.transfer.fork_to_agent import AGENTS, fork_to_agent
-from amplifier_module_context_persistent.toolbox.transfer.import_session import import_session
+from amplifier_module_context_persistent.toolbox.transfer.imports.import_session import import_session
 from amplifier_module_context_persistent.toolbox.transfer.rewind_session import rewind_session
 from tests.support.busy_homes import sessions_of_home
 from tests.support.commands import run

@@ -12,7 +12,10 @@ from hypothesis import HealthCheck, given, settings
 from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.sessions.transcript import Transcript
 from amplifier_module_context_persistent.toolbox.transfer.export_session import Export, export_session
-from amplifier_module_context_persistent.toolbox.transfer.import_session import ImportRefusedError, import_session
+from amplifier_module_context_persistent.toolbox.transfer.imports.import_session import (
+    ImportRefusedError,
+    import_session,
+)
 from tests.support.checker import anthropic_violations, openai_violations
 from tests.support.histories import messages as any_histories
 from tests.support.imports import history_and_view, texts

@@ -13,7 +13,7 @@ from amplifier_module_context_persistent.config import Config
 from amplifier_module_context_persistent.paths import LOG_NAME, log_path, project_slug
 from amplifier_module_context_persistent.sessions.session_name import read_name
 from amplifier_module_context_persistent.sessions.transcript import Transcript
-from amplifier_module_context_persistent.toolbox.transfer.import_session import import_session
+from amplifier_module_context_persistent.toolbox.transfer.imports.import_session import import_session
 from tests.support.commands import run, shows
 from tests.support.imports import history_and_view, imported, texts, write_jsonl
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from amplifier_module_context_persistent.forms import bedrock
-from amplifier_module_context_persistent.toolbox.transfer.import_directory import session_paths
+from amplifier_module_context_persistent.toolbox.transfer.imports.import_directory import session_paths
 from tests.support.imports import history_and_view, imported, imported_history, texts
 from tests.support.sweeps import proof
 

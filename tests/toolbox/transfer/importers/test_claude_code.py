@@ -9,8 +9,8 @@ from click.testing import CliRunner
 
 from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.toolbox.cli import main
-from amplifier_module_context_persistent.toolbox.transfer.drafts import ImportConflictError
-from amplifier_module_context_persistent.toolbox.transfer.import_session import import_session
+from amplifier_module_context_persistent.toolbox.transfer.imports.drafts import ImportConflictError
+from amplifier_module_context_persistent.toolbox.transfer.imports.import_session import import_session
 from tests.support.claude_entries import answers, calls, entry, results, says, text
 from tests.support.commands import shows
 from tests.support.imports import contents, history_and_view, imported, imported_history, records, texts, write_jsonl

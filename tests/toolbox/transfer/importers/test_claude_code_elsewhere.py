@@ -8,7 +8,10 @@ import pytest
 from click.testing import CliRunner
 
 from amplifier_module_context_persistent.toolbox.cli import main
-from amplifier_module_context_persistent.toolbox.transfer.import_session import ImportRefusedError, import_session
+from amplifier_module_context_persistent.toolbox.transfer.imports.import_session import (
+    ImportRefusedError,
+    import_session,
+)
 from tests.support.claude_entries import Entry, answers, calls, entry, results, says, text
 from tests.support.imports import contents, history_and_view, imported, imported_history, records, texts, write_jsonl
 from tests.support.sweeps import proof

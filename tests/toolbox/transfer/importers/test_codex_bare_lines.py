@@ -8,7 +8,10 @@ from typing import Any
 
 import pytest
 
-from amplifier_module_context_persistent.toolbox.transfer.import_session import ImportRefusedError, import_session
+from amplifier_module_context_persistent.toolbox.transfer.imports.import_session import (
+    ImportRefusedError,
+    import_session,
+)
 from tests.support.imports import history_and_view, imported, imported_history, records, texts, write_jsonl
 
 Entry = dict[str, Any]

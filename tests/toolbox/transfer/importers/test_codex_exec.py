@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from amplifier_module_context_persistent.toolbox.transfer.import_session import ImportRefusedError
+from amplifier_module_context_persistent.toolbox.transfer.imports.import_session import ImportRefusedError
 from tests.support.imports import imported, imported_history, records, texts, write_jsonl
 
 STARTED = {"type": "thread.started", "thread_id": "th-1"}

@@ -9,8 +9,11 @@ from typing import Any
 import pytest
 
 from amplifier_module_context_persistent import PersistentContextManager
-from amplifier_module_context_persistent.toolbox.transfer.drafts import ImportConflictError
-from amplifier_module_context_persistent.toolbox.transfer.import_session import ImportRefusedError, import_session
+from amplifier_module_context_persistent.toolbox.transfer.imports.drafts import ImportConflictError
+from amplifier_module_context_persistent.toolbox.transfer.imports.import_session import (
+    ImportRefusedError,
+    import_session,
+)
 from tests.support.imports import history_and_view, imported, records, texts
 from tests.support.sweeps import proof
 

@@ -13,9 +13,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from amplifier_module_context_persistent.errors import ContextPersistentError
-from amplifier_module_context_persistent.toolbox.transfer.import_session import ImportRefusedError, import_session
 from amplifier_module_context_persistent.toolbox.transfer.importers.branches import split_tree
 from amplifier_module_context_persistent.toolbox.transfer.importers.registry import FORMATS
+from amplifier_module_context_persistent.toolbox.transfer.imports.import_session import (
+    ImportRefusedError,
+    import_session,
+)
 from tests.support.imports import history_and_view, imported, texts, write_jsonl
 from tests.support.sweeps import proof, some
 
@@ -74,7 +77,7 @@ def import_alone(source: Path) -> tuple[str, int]:
     """Import a file in a process of its own. Return its report, and the most memory of the process in kB."""
     script = (
         "import sys\n"
-        "from amplifier_module_context_persistent.toolbox.transfer.import_session import import_session\n"
+        "from amplifier_module_context_persistent.toolbox.transfer.imports.import_session import import_session\n"
         "report = import_session(sys.argv[1], path=sys.argv[2])\n"
         "print(report.messages, [loss.line for loss in report.not_carried])\n"
         "status = open('/proc/self/status').read() if sys.platform == 'linux' else 'VmHWM: 0 kB'\n"

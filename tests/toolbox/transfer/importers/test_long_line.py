@@ -11,7 +11,7 @@ import pytest
 from amplifier_module_context_persistent.toolbox.transfer.importers import lines as lines_module
 from amplifier_module_context_persistent.toolbox.transfer.importers import long_line as long_line_module
 from amplifier_module_context_persistent.toolbox.transfer.importers.long_line import LongLine
-from amplifier_module_context_persistent.toolbox.transfer.too_large_value import LEFT_OUT, left_out_text
+from amplifier_module_context_persistent.toolbox.transfer.imports.too_large_value import LEFT_OUT, left_out_text
 from tests.support.imports import history_and_view, imported, texts, write_jsonl
 from tests.support.sweeps import proof
 

@@ -12,12 +12,15 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from amplifier_module_context_persistent.sessions.transcript import Transcript
-from amplifier_module_context_persistent.toolbox.transfer.import_session import ImportRefusedError, import_session
 from amplifier_module_context_persistent.toolbox.transfer.importers import long_list, source_file
 from amplifier_module_context_persistent.toolbox.transfer.importers.long_list import (
     LongListError,
     UnreadEntry,
     entries_in,
+)
+from amplifier_module_context_persistent.toolbox.transfer.imports.import_session import (
+    ImportRefusedError,
+    import_session,
 )
 from tests.support.sweeps import proof
 

@@ -8,7 +8,10 @@ from typing import Any
 
 import pytest
 
-from amplifier_module_context_persistent.toolbox.transfer.import_session import ImportRefusedError, import_session
+from amplifier_module_context_persistent.toolbox.transfer.imports.import_session import (
+    ImportRefusedError,
+    import_session,
+)
 from tests.support.imports import imported_history, texts, write_jsonl
 from tests.support.sweeps import proof
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from amplifier_module_context_persistent.forms.request_bodies import to_openai_responses
-from amplifier_module_context_persistent.toolbox.transfer.import_session import import_session
+from amplifier_module_context_persistent.toolbox.transfer.imports.import_session import import_session
 from tests.support.imports import history_and_view, imported, records, texts, write_jsonl
 from tests.support.sweeps import proof
 

@@ -14,9 +14,12 @@ from click.testing import CliRunner
 
 from amplifier_module_context_persistent.toolbox.cli import main
 from amplifier_module_context_persistent.toolbox.transfer import zstandard
-from amplifier_module_context_persistent.toolbox.transfer.import_session import ImportRefusedError, import_session
 from amplifier_module_context_persistent.toolbox.transfer.importers import lines as lines_module
 from amplifier_module_context_persistent.toolbox.transfer.importers import text_around
+from amplifier_module_context_persistent.toolbox.transfer.imports.import_session import (
+    ImportRefusedError,
+    import_session,
+)
 from tests.support.claude_entries import says
 from tests.support.imports import imported, write_jsonl
 from tests.support.sweeps import proof

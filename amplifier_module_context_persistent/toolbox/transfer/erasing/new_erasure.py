@@ -1,0 +1,62 @@
+"""Make the erasure that a purge or a deletion notes, from the names of its session."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from secrets import token_hex
+
+from ....erasures.erasure_record import TEXT, Erasure, salted_id
+from ....erasures.text_rule import TextRule
+from ....log.salted_name import salted_name
+from .erased_session_names import SourceNames
+from .message_names import LONG_ANSWER
+
+_MOST_IDS = 4_000_000  # a line of 32 MB
+
+
+def erasure_of(
+    source: SourceNames,
+    what: str,
+    *,
+    time: str,
+    rule: Callable[[str], TextRule] = lambda _: TextRule(),
+    is_all: bool = False,
+    purges: Iterable[str] = (),
+) -> Erasure:
+    """Make an erasure with a new salt.
+
+    Args:
+        source: the names of the session.
+        what: the kind: `SESSION`, `TEXT` or `MESSAGES`.
+        time: the time of the erasure, in ISO 8601.
+        rule: makes the rule of a purge from the salt.
+        is_all: whether everything was purged.
+        purges: the salts of the erasures that purges of the log have carried out.
+    """
+    salt = token_hex(16)
+    names = frozenset(salted_name(salt, name) for name in (*source.names, *source.messages))
+    content = salted_name(salt, source.content) if source.content else ""
+    answers = frozenset(salted_name(salt, name) for name in source.answers)
+    talk = [one for one in source.talk if what == TEXT or (one.is_own and one.chars >= LONG_ANSWER)]
+    ends = frozenset(salted_name(salt, one.name) for one in talk if one.is_end)
+    ids = b""
+    has_more_ids = len(source.id_hashes) > _MOST_IDS
+    if not has_more_ids:  # an incomplete list would look complete
+        ids = b"".join(sorted({salted_id(salt, id_hash) for id_hash in source.id_hashes}))
+    return Erasure(
+        salt,
+        what,
+        time,
+        names,
+        source.count,
+        content,
+        rule(salt),
+        answers,
+        frozenset(salted_name(salt, one.name) for one in talk),
+        ends,
+        ids,
+        has_more_ids,
+        is_all,
+        purges=frozenset(purges),
+        has_all_ids=source.has_all_ids and not has_more_ids,
+    )

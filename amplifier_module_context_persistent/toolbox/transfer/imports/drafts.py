@@ -1,0 +1,289 @@
+"""Drafts: the sessions of an import before any log is written, stored as the bodies of their records.
+
+A log begins with its header, and the header of an import reports what became of every line of the source. This is known
+only at the end, so until then the bodies are kept in a temporary file (`spool.py`).
+
+Usage that providers reported stays in the answers' `metadata.usage`. A compaction of the source becomes a plan
+(`imported_plans`).
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+from ....errors import ContextPersistentError, RecordError
+from ....forms.canonical import UNKNOWN_TOOL
+from ....log.record_limits import MAX_DEPTH, is_too_deep
+from ....log.record_line import encode_whole, stored_message
+from ....log.reset_record import Reset, frame
+from ....messages.metadata import COMPACTION_SOURCE, is_human
+from ....view.entry import INSTRUCTING
+from ..copy_log import check_size
+from ..importers.account import Account
+from ..importers.events import ClearMark, CompactionEvent, Event, KeptEntry, MessageRead, SessionStart, SpooledMessage
+from ..importers.fields import iso_time, result
+from .imported_plans import ImportedPlans
+from .spool import RecordBodies, Spool
+from .too_large_value import with_texts_for_left_out
+
+SOURCE_KIND = "source"
+"""The kind of control record that holds an entry of the source that is not a message."""
+
+
+CHANGED_MEANWHILE = "the session was changed meanwhile; import again"
+
+
+class ImportConflictError(ContextPersistentError, ValueError):
+    """Raised if nothing can be added to an earlier import: the session went on here, or its source has changed."""
+
+
+@dataclass(frozen=True, slots=True)
+class EarlierImport:
+    """The log of an earlier import of a session, compared with the session's current source.
+
+    Only messages after the last clear of the earlier import are live, so only those messages are compared.
+    """
+
+    common: int
+    """The number of messages, from the start of the source, that need not be imported again."""
+    kept: int
+    """The number of live messages in the log that are still the same in the source."""
+    live: int
+    records: int
+    """The number of the source's records that the log contains."""
+    is_older: bool = False
+    """Whether the source is an older copy of the source that was imported. Then nothing is added, and nothing is
+    hidden."""
+    title: str = ""
+    """The title that the source had at the earlier import."""
+    is_cut: bool = False
+    """Whether the earlier import was killed before it had written all records that its header announces."""
+    hidden_here: int = 0
+    """The number of the source's messages that a rewind or a clear hid here, and that stay hidden."""
+
+
+@dataclass(slots=True)
+class ImportTarget:
+    """Where a draft is written, and as which session."""
+
+    session_id: str | None = None
+    path: str = ""
+    key: str = ""
+    """The import key: equal for every import of this session from this source."""
+    parent_id: str | None = None
+    remote: str = ""
+    """The remote repository of the project's checkout (`checkout_remote`); "" if unknown."""
+    is_origin: bool = False
+    """Whether `path` is the log of the session that the file was exported from."""
+
+    @property
+    def name(self) -> str:
+        """The session's name in messages: its id, or the path if it has none."""
+        return self.session_id or self.path
+
+
+@dataclass(slots=True, eq=False)
+class SessionDraft:
+    """A session before it is written: the bodies of its records, facts about its messages, and its destination."""
+
+    start: SessionStart
+    bodies: RecordBodies
+    file: str = ""
+    """The file with the session, if it is another file than the one that was named for the import; else ""."""
+    at: array[int] = field(default_factory=lambda: array("L"))
+    """The position of each message among the bodies."""
+    ids: list[str] = field(default_factory=list)
+    with_ids: array[int] = field(default_factory=lambda: array("L"))
+    """The positions of copied messages that have an id in the source."""
+    clears: list[int] = field(default_factory=list)
+    """The number of messages before each clear."""
+    roles: Counter[str] = field(default_factory=Counter)
+    renamed: dict[str, str] = field(default_factory=dict)
+    derived_ids: int = 0
+    without_timestamp: int = 0
+    known: set[str] = field(default_factory=set)
+    reports: int = 0
+    """The number of answers for which the source reports the input tokens of the request."""
+    target: ImportTarget = field(default_factory=ImportTarget)
+    plans: ImportedPlans = field(init=False)
+    """The plans that take the place of the source's compactions."""
+    family: int = 0
+    """The number, from 0, of the file's session to which this session belongs: itself, or the one whose branch or
+    sub-agent it is."""
+    first_line: int = 0
+    """The number of the line or entry of the first message."""
+    earlier: EarlierImport | None = None
+    exported: int = 0
+    """The number of messages at the beginning that an export of this package wrote; an agent added the later messages.
+    """
+
+    def __post_init__(self) -> None:
+        """Begin without compactions."""
+        self.plans = ImportedPlans(self.ids, self.at, self.bodies)
+
+    @property
+    def messages(self) -> int:
+        """The number of messages in the session."""
+        return len(self.ids)
+
+    @property
+    def cleared(self) -> int:
+        """The number of messages before the last clear."""
+        return self.clears[-1] if self.clears else 0
+
+    def record_after(self, messages: int) -> int:
+        """Return the number of the record that follows the first `messages` messages; 0 for the first record."""
+        return self.at[messages - 1] + 1 if messages else 0
+
+
+class Drafts:
+    """All sessions of an import.
+
+    Args:
+        account: records the messages that cannot be stored.
+        spool: stores the bodies of records.
+    """
+
+    def __init__(self, account: Account, spool: Spool) -> None:
+        self._account = account
+        self._spool = spool
+        self.sessions: list[SessionDraft] = []
+        self._tools: dict[str, str] = {}
+        """The tool of each call, by the call's id."""
+
+    def take(self, event: Event) -> None:
+        """Add an event to the current session.
+
+        A `SessionStart` begins a new session; the first event must be a `SessionStart`.
+        """
+        if isinstance(event, MessageRead):  # nearly always
+            self._message(self.sessions[-1], event)
+            return
+        if isinstance(event, SessionStart):
+            self.sessions.append(SessionDraft(event, RecordBodies(self._spool), self._account.file))
+            return
+        draft = self.sessions[-1]
+        if isinstance(event, SpooledMessage):
+            self._copied(draft, event)
+        elif isinstance(event, CompactionEvent):
+            self._compacted(draft, event)
+        elif isinstance(event, ClearMark):
+            self._cleared(draft, event)
+        else:
+            self._kept(draft, event)
+
+    def finish(self) -> None:
+        """Write the compactions that are still pending, and drop sessions without a message."""
+        for draft in self.sessions:
+            draft.plans.write_pending()
+        self.sessions = [draft for draft in self.sessions if draft.ids]
+
+    def _message(self, draft: SessionDraft, event: MessageRead) -> None:
+        """Add a message. If an earlier message of the session has the same id, the message gets a new id."""
+        message, line = event
+        role = message["role"]
+        if role == "assistant":
+            for call in message.get("tool_calls", ()):
+                self._tools[call["id"]] = call["tool"]
+        elif role == "tool" and "name" not in message:
+            message = self._with_tool(message)
+        if self._account.has_left_out:
+            message = with_texts_for_left_out(message)
+        metadata = message["metadata"]
+        given = metadata["message_id"]
+        message_id, number = given, 1
+        while message_id in draft.known:
+            number += 1
+            message_id = f"{given}.{number}"
+        record = self._encoded(line, stored_message(message, message_id, None))
+        if record is None:
+            return
+        if not draft.ids:
+            draft.first_line = line
+        if message_id != given:
+            draft.renamed[message_id] = given
+        if "timestamp" not in metadata:
+            draft.without_timestamp += 1
+        if role == "assistant" and metadata.get("usage", {}).get("input_tokens"):
+            draft.reports += 1
+        self._add(draft, draft.bodies.append_whole(record), message_id, role)
+        if line <= draft.start.exported_lines:
+            draft.exported = len(draft.ids)
+        if role == "user" and is_human(message):
+            draft.plans.note_person()
+
+    def _with_tool(self, message: dict[str, Any]) -> dict[str, Any]:
+        """Return a result without a tool's name, with the name from its call if the call was read."""
+        tool = self._tools.get(message.get("tool_call_id", ""), UNKNOWN_TOOL)
+        if tool == UNKNOWN_TOOL:
+            return message
+        return result(message["tool_call_id"], message["content"], message["metadata"], tool)
+
+    def _copied(self, draft: SessionDraft, event: SpooledMessage) -> None:
+        if event.renamed_from is not None:
+            draft.renamed[event.message_id] = event.renamed_from
+        draft.derived_ids += event.renamed_from is None and not event.named
+        draft.without_timestamp += not event.has_timestamp
+        if event.renamed_from is None and event.named:
+            draft.with_ids.append(len(draft.ids))
+        self._add(draft, draft.bodies.append_stored(event.place, event.size), event.message_id, event.role)
+
+    def _add(self, draft: SessionDraft, record: int, message_id: str, role: str) -> None:
+        """Note a message whose body has the given number among the draft's bodies."""
+        if role in INSTRUCTING:
+            draft.plans.note_system(len(draft.ids))
+        draft.at.append(record)
+        draft.known.add(message_id)
+        draft.ids.append(message_id)
+        draft.roles[role] += 1
+
+    def _kept(self, draft: SessionDraft, event: KeptEntry) -> None:
+        entry = {"_record": SOURCE_KIND, "line": event.line, "type": event.kind, "entry": event.entry}
+        record = self._encoded(event.line, entry)
+        if record is not None:
+            draft.bodies.append_whole(record)
+
+    def _encoded(self, line: int, value: dict[str, Any]) -> bytes | None:
+        """Return the JSON of a record.
+
+        If the record is too long or nested too deeply to be read back, note the loss and return None.
+        """
+        try:
+            record = encode_whole(value)
+            if is_too_deep(record, value, MAX_DEPTH):
+                raise RecordError(f"nested deeper than {MAX_DEPTH} levels")
+            check_size(len(record) - 1)
+        except (RecordError, RecursionError) as refused:
+            self._account.lose_part(line, str(refused) or "nested too deeply")
+            return None
+        return record
+
+    def _cleared(self, draft: SessionDraft, event: ClearMark) -> None:
+        """Write the records of a reset, as a clear in this package does.
+
+        If no message was added since the last clear, nothing is written.
+        """
+        if len(draft.ids) == draft.cleared:
+            return
+        draft.plans.write_pending()
+        draft.clears.append(len(draft.ids))
+        reset = Reset(f"imported-clear-{len(draft.clears)}", "clear", iso_time(event.time), draft.ids[-1], 0, 0)
+        for body in frame(reset, ()):
+            draft.bodies.append(body)
+        draft.plans.forget_cleared()
+
+    def _compacted(self, draft: SessionDraft, event: CompactionEvent) -> None:
+        if not draft.plans.compact(event, cleared=draft.cleared) and event.summary.strip():
+            self._summary_message(draft, event)
+
+    def _summary_message(self, draft: SessionDraft, event: CompactionEvent) -> None:
+        """Add the summary of a compaction as a message."""
+        metadata: dict[str, Any] = {"source": COMPACTION_SOURCE, "message_id": event.message_id}
+        time = iso_time(event.time)
+        if time:
+            metadata["timestamp"] = time
+        message = {"role": "user", "content": event.summary, "metadata": metadata}
+        self._message(draft, MessageRead(message, event.line))

@@ -1,0 +1,158 @@
+"""Restore sessions from a backup to a home: copy or append what the home lacks, and change nothing else.
+
+Sessions that were deleted in the home that was backed up are left out, unless a person asks for them. Erasures from the
+backup's list are added to the home's list, so that no import brings the erased content back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+
+from ....erasures.erasure_list import lift_in, note_erasures, read_erasures
+from ....erasures.erasure_record import Erasure
+from ....errors import ContextPersistentError, reason_of
+from ....log.open_reader import open_reader
+from ....sessions.session_files import SessionFile
+from ..archive_session import archive_like
+from ..damaged_log import check_sound
+from ..erasing.undone_erasures import erasures_of_log, why_refused
+from ..host_files.write_host_files import is_unfinished, making_session, write_host_files
+from .append_to_copy import append_to_copy
+from .backup_sessions import BackupStep, Done, room_of_step
+from .copy_in_form import copy_in_form, size_in_form
+from .relation_of_copies import Relation, compare_logs, why_damaged
+from .sync_host_files import beside_copy, finish, has_transcript, is_interrupted
+from .sync_sessions import pairs_of
+from .sync_sides import Projects, Side
+
+
+@dataclass(slots=True)
+class Restore:
+    """A restore from a backup to a home.
+
+    Args:
+        backup: the backup.
+        home: the home.
+        again: restore also sessions that were deleted in the home that was backed up.
+        now: gives ISO 8601 timestamps.
+    """
+
+    backup: Side
+    home: Side
+    again: bool
+    now: Callable[[], str]
+    _lifted: list[Erasure] = field(default_factory=list)
+    """The erasures that are lifted, because their content is restored."""
+
+    def plan(self) -> list[BackupStep]:
+        """Return the planned action for each session of the backup. Writes nothing.
+
+        Raises:
+            OSError: a list of erasures cannot be read, so it is not known what was erased.
+        """
+        ours, theirs = self.home.sessions(), self.backup.sessions()
+        projects = Projects(ours, here=self.home.is_this_home)
+        erased_there, _ = read_erasures(self.backup.erasures)
+        erased_here, _ = read_erasures(self.home.erasures)
+        force = list((erased_there | erased_here).values())
+        pairs = [(pair.here, pair.there) for pair in pairs_of(ours, theirs)]
+        return [self._plan(copy, there, projects, force) for copy, there in pairs if there is not None]
+
+    def _plan(
+        self, ours: SessionFile | None, there: SessionFile, projects: Projects, force: Sequence[Erasure]
+    ) -> BackupStep:
+        target = str(ours.path) if ours is not None else self.home.place(projects.of(there), there.id)
+        step = BackupStep(there.id, Done.NEW, str(there.path), target)
+        try:
+            if ours is None:
+                self._plan_new(step, force)
+            else:
+                _compare(step)
+            step.room = room_of_step(step, is_home=True)
+        except (ContextPersistentError, OSError) as error:
+            step.what = Done.LEFT
+            step.why = reason_of(error)
+        return step
+
+    def _plan_new(self, step: BackupStep, force: Sequence[Erasure]) -> None:
+        with closing(open_reader(step.source)) as reader:
+            reader.follow()
+            undone = erasures_of_log(reader, step.source, force)
+            if not undone or self.again:
+                check_sound(reader)
+            step.new_bytes = size_in_form(reader, step.target)
+        if undone and self.again:
+            self._lifted += undone
+        elif undone:
+            step.what = Done.ERASED
+            step.why = f"{why_refused(undone[-1])}; --again restores it all the same"
+
+    def carry_out(self, steps: Sequence[BackupStep], tell: Callable[[int], None]) -> None:
+        """Carry out planned steps. If a step fails, its action becomes `Done.LEFT` and its `why` the reason.
+
+        Args:
+            steps: the result of `plan`.
+            tell: called before each step with the number of steps that are done.
+
+        Raises:
+            OSError: the home's list of erasures cannot be read or written, or the backup's cannot be read.
+        """
+        (ours, our_lifts) = read_erasures(self.home.erasures)
+        noted = read_erasures(self.backup.erasures)[0]
+        known = ours.keys() | our_lifts
+        note_erasures((one for salt, one in noted.items() if salt not in known), self.home.erasures)
+        lift_in(self._lifted, self.home.erasures)
+        for number, step in enumerate(steps):
+            tell(number)
+            if step.what in (Done.NEW, Done.MORE):
+                self._carry_out(step)
+
+    def _carry_out(self, step: BackupStep) -> None:
+        try:
+            if step.what is Done.NEW:
+                with making_session(step.target):
+                    if not is_unfinished(step.target):
+                        copy_in_form(step.source, step.target, only_sound=True)
+                    named_only = not has_transcript(step.target, is_home=True)
+                    write_host_files(step.target, created=self.now(), origin=step.source, named_only=named_only)
+            elif is_interrupted(step.target) and not step.new_bytes:
+                finish(step.target)
+            else:
+                with beside_copy(step.target, step.source, is_home=True, now=self.now):
+                    step.new_bytes = append_to_copy(step.source, step.target)
+            archive_like(step.source, step.target)
+        except (ContextPersistentError, OSError) as error:
+            step.what = Done.LEFT
+            step.why = reason_of(error)
+
+
+def _compare(step: BackupStep) -> None:
+    """Fill in the planned action for a session that the home has already."""
+    found = compare_logs(step.target, step.source)
+    match found.relation:
+        case Relation.SHORTER:
+            step.what = Done.MORE
+            step.new_bytes = found.new_bytes
+        case Relation.SAME if is_unfinished(step.target):
+            step.what = Done.NEW
+        case Relation.SAME if is_interrupted(step.target):
+            step.what = Done.MORE
+        case Relation.SAME | Relation.LONGER | Relation.PURGED:
+            step.what = Done.SAME
+        case Relation.DAMAGED:
+            step.what = Done.LEFT
+            step.why = f"{why_damaged(step.target)}; remove the log, and restore again"
+        case Relation.DAMAGED_OTHER:
+            step.what = Done.LEFT
+            step.why = f"in the backup {why_damaged(step.source)}"
+        case Relation.LABELED:
+            step.what = Done.LEFT
+            step.why = "the home has all of it, and another name or other tags"
+        case Relation.PARTED | Relation.LABELED_OTHER:
+            step.what = Done.LEFT
+            step.why = f"the home has another history: {found.parting}"
+        case _:
+            step.what = Done.LEFT
+            step.why = "the home has another session of this id"

@@ -1,0 +1,475 @@
+"""Sync two sides, session by session: append missing records, and copy missing sessions as a whole.
+
+A side is a home, a directory or a database with sessions. A session has "parted" if it was continued on both sides with
+different records. Rules:
+- Nothing is merged. A session that has parted is not changed on either side, and is reported. With `keep_both`, the
+  other side's history becomes a session of its own, and this side's history keeps the id (`fork_whole`).
+- Names and tags are no history: if both sides gave some, they are put together (`join_labels`).
+- Content that was erased on one side never comes back (`sync_erasures`).
+- A session is compared again right before it is changed. The plan only shows a person what will be done.
+- A failure affects one session only. After a kill, the next sync continues.
+- A copy is archived if its original is archived.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, suppress
+from dataclasses import dataclass, field, fields
+from enum import Enum
+from time import sleep
+from typing import Any
+
+from ....catalogue.catalogue_file import CatalogueError
+from ....erasures.erasure_record import SESSION, ErasedError, Erasure
+from ....errors import ContextPersistentError, reason_of
+from ....log.contract import ReadableLog
+from ....log.database_location import shown_location, stored_name
+from ....log.file_handle import size_of_log
+from ....log.open_reader import open_reader
+from ....paths import why_linked
+from ....sessions.session_files import SessionFile
+from ....sessions.session_is_open import is_open
+from ..archive_session import archive_like, archive_session, is_archived_session
+from ..damaged_log import check_sound
+from ..erasing.purge_session import remove_left
+from ..erasing.undone_erasures import erasures_of_log
+from ..fork_whole import fork_id, fork_whole, is_fork_of, name_of_other_history
+from ..host_files.find_host_copies import backups
+from ..host_files.write_host_files import is_unfinished, making_session, write_host_files
+from .append_to_copy import OPEN, append_to_copy
+from .copy_in_form import copy_in_form, size_in_form
+from .join_labels import join_labels
+from .relation_of_copies import Parting, Relation, compare_logs, why_damaged
+from .replace_copy import replace_copy
+from .room_for_copies import Room, log_bytes_of, room_of_more, room_of_new_copy, room_of_replacement
+from .sync_host_files import beside_copy, finish, has_transcript, is_interrupted
+from .sync_sides import Projects, Side
+
+_LOOKS, _LOOK_S = 40, 0.05
+"""How often, and after which pauses, a sync looks whether another one is done with a session that both make."""
+
+
+class What(Enum):
+    """The action that a sync takes for one session."""
+
+    SAME = "same"
+    COPY = "copy"
+    APPEND = "append"
+    REPLACE = "replace"
+    """The purged log replaces the other copy."""
+    IMPORTED = "imported"
+    """Both sides imported the session from one source. The import with all messages replaces the other import."""
+    LABELED = "labeled"
+    """Both sides gave names or tags, and one of them did nothing else. The other side's log gets these too, and takes
+    its place."""
+    FORK = "fork"
+    """The session has parted. The other side's history becomes a new session, and this side's log replaces it under its
+    id."""
+    KEPT = "kept"
+    """The session has parted, and one history is a session of its own already. The other history replaces its log."""
+    FINISH = "finish"
+    """The logs are equal, but an earlier sync was killed before it updated the files beside one of the logs."""
+    PARTED = "parted"
+    LEFT = "left"
+    """The session is not changed; `Step.why` gives the reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A session, with its log on each side; None for a side without the session."""
+
+    session_id: str
+    here: SessionFile | None
+    there: SessionFile | None
+
+
+@dataclass(frozen=True, slots=True)
+class HeldErased:
+    """A copy of a session that holds erased content."""
+
+    session: SessionFile
+    side: Side
+    erasures: list[Erasure]
+
+    def __str__(self) -> str:
+        """Return a sentence for a person: what was erased, when, and where the copy is."""
+        last = self.erasures[-1]
+        if last.what == SESSION:
+            return f"it was deleted on {last.day}, and is still {self.side.where}"
+        where = self.side.where
+        return (
+            f"it was purged on {last.day}, and the copy {where} may still hold what was removed; purge it {where} too"
+        )
+
+
+class HoldsErasedError(ErasedError):
+    """Copies of a session hold erased content, so the session is not synced."""
+
+    def __init__(self, held: list[HeldErased]) -> None:
+        super().__init__("; ".join(map(str, held)))
+        self.held = held
+
+
+@dataclass(slots=True)
+class Step:
+    """The action for one session, planned or completed, with the logs on both sides."""
+
+    session_id: str
+    what: What
+    source: str = ""
+    """The log to copy from; the target lacks some of its records."""
+    target: str = ""
+    to: Side | None = None
+    """The side that is written to; None if neither is."""
+    new_bytes: int = 0
+    unpacked_bytes: int = 0
+    """The size of the target's log, if the target is archived and has to be brought back; else 0."""
+    rooms: list[tuple[Side, Room]] = field(default_factory=list)
+    """The room that the step needs, on each side that is a directory."""
+    parting: Parting | None = None
+    fork: str = ""
+    """The id of the fork that keeps one of the two histories of a parted session; else ""."""
+    why: str = ""
+    held: list[HeldErased] = field(default_factory=list)
+    """The copies with erased content, because of which the session is not changed."""
+
+    @property
+    def is_left(self) -> bool:
+        """Whether the session remains different on the two sides."""
+        return self.what in (What.PARTED, What.LEFT)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the step in plain JSON types."""
+        entry: dict[str, Any] = {"session": self.session_id, "what": self.what.value}
+        if self.target:
+            entry |= {"from": shown_location(self.source), "to": shown_location(self.target), "bytes": self.new_bytes}
+        if self.parting is not None:
+            parting = self.parting
+            entry["parted"] = {"record": parting.line, "turn": parting.turn, "after": parting.time or None}
+        return entry | ({"fork": self.fork} if self.fork else {}) | ({"why": self.why} if self.why else {})
+
+
+def pairs_of(here: Sequence[SessionFile], there: Sequence[SessionFile]) -> list[Pair]:
+    """Pair the sessions of two sides by their ids, if possible within the same project."""
+    unpaired: dict[str, list[SessionFile]] = {}
+    for session in here:
+        unpaired.setdefault(session.id, []).append(session)
+    pairs = []
+    for other in there:
+        candidates = unpaired.get(other.id, [])
+        in_project = [session for session in candidates if session.project == other.project]
+        partner = None
+        if candidates:
+            partner = in_project[0] if in_project else candidates[0]
+            candidates.remove(partner)
+        pairs.append(Pair(other.id, partner, other))
+    for sessions in unpaired.values():
+        pairs += [Pair(session.id, session, None) for session in sessions]
+    return sorted(pairs, key=lambda pair: pair.session_id)
+
+
+@dataclass(slots=True)
+class Sync:
+    """A sync of two sides.
+
+    Args:
+        here: this home.
+        there: the other side.
+        pairs: all sessions of both sides (`pairs_of`).
+        force: all erasures that are in force on the two sides.
+        keep_both: if a session has parted, make the other side's history a session of its own.
+        now: gives ISO 8601 timestamps.
+    """
+
+    here: Side
+    there: Side
+    pairs: Sequence[Pair]
+    force: Sequence[Erasure]
+    keep_both: bool
+    now: Callable[[], str]
+    _to_here: Projects = field(init=False)
+    _to_there: Projects = field(init=False)
+    _known: dict[str, str] = field(init=False)
+    """The log of each session, by the session's id. If both sides have the session, it is this home's log."""
+
+    def __post_init__(self) -> None:
+        ours = [pair.here for pair in self.pairs if pair.here is not None]
+        theirs = [pair.there for pair in self.pairs if pair.there is not None]
+        self._to_here = Projects(ours, here=True)
+        self._to_there = Projects(theirs, here=False)
+        self._known = {session.id: str(session.path) for session in (*theirs, *ours)}  # if both have an id, ours
+
+    def plan(self, pair: Pair) -> Step:
+        """Return the planned action for a session. Writes nothing."""
+        try:
+            step = self._plan(pair)
+        except HoldsErasedError as error:
+            return Step(pair.session_id, What.LEFT, why=str(error), held=error.held)
+        except (ContextPersistentError, OSError) as error:
+            return Step(pair.session_id, What.LEFT, why=_why_failed(error))
+        with suppress(ContextPersistentError, OSError):  # what cannot be read is told when it is carried out
+            step.rooms = list(self._rooms(step))
+        return step
+
+    def _plan(self, pair: Pair) -> Step:
+        if pair.here is None or pair.there is None:
+            return self._plan_copy(pair)
+        step = self._plan_both(pair.here, pair.there)
+        if step.what is What.LABELED and (why := _why_not_written(step.source)):
+            return Step(pair.session_id, What.LEFT, why=why)
+        if step.to is not None and (why := _why_not_written(step.target)):
+            return Step(pair.session_id, What.LEFT, parting=step.parting, why=why)
+        if step.what is What.APPEND and stored_name(step.target) is None and is_archived_session(step.target):
+            step.unpacked_bytes = size_of_log(step.target)
+        return step
+
+    def _rooms(self, step: Step) -> Iterator[tuple[Side, Room]]:
+        """Yield the room that a step needs on each side that is a directory."""
+        to = step.to
+        if step.what is What.FORK:
+            log_bytes = log_bytes_of(step.target)
+            for side in (self.here, self.there):
+                yield side, room_of_new_copy(step.target, log_bytes, is_home=side.is_home)
+        if to is None or to.root is None:
+            return
+        match step.what:
+            case What.COPY:
+                yield to, room_of_new_copy(step.source, step.new_bytes, is_home=to.is_home)
+            case What.APPEND | What.FINISH:
+                yield to, room_of_more(step.source, step.target, step.new_bytes, is_home=to.is_home)
+            case _:
+                yield to, room_of_replacement(step.source, step.target, is_home=to.is_home)
+
+    def carry_out(self, step: Step) -> None:
+        """Carry out a planned step. If the step fails, its action becomes `What.LEFT`, and its `why` has the reason.
+
+        If another sync has created the session on the same side meanwhile, the two copies are compared again.
+        """
+        for is_last in (False, False, True):
+            try:
+                self._carry_out(step)
+            except (ContextPersistentError, CatalogueError, OSError) as error:
+                if is_last or not isinstance(error, FileExistsError):
+                    step.what = What.LEFT
+                    step.why = _why_failed(error)
+                    return
+            else:
+                return
+            self._plan_again(step)
+            if step.to is None:
+                return
+
+    def _plan_again(self, step: Step) -> None:
+        """Plan a step again whose target another sync has made, once that sync is done with the session."""
+        pair = next(pair for pair in self.pairs if step.source in _paths_of(pair))
+        known = pair.here or pair.there
+        assert known is not None  # noqa: S101 - one side has it
+        made = SessionFile(step.target, known.id, known.project, known.modified_s)
+        for _ in range(_LOOKS):
+            if not is_unfinished(step.target):
+                break
+            sleep(_LOOK_S)
+        again = self.plan(Pair(pair.session_id, pair.here or made, pair.there or made))
+        for one in fields(Step):
+            setattr(step, one.name, getattr(again, one.name))
+
+    def _carry_out(self, step: Step) -> None:
+        """Carry out a planned step. Errors of the functions that write are passed on."""
+        assert step.to is not None  # noqa: S101 - a step that writes says where
+        match step.what:
+            case What.COPY:
+                self._copy(step.source, step.target, step.to)
+            case What.APPEND:
+                with beside_copy(step.target, step.source, is_home=step.to.is_home, now=self.now):
+                    step.new_bytes = append_to_copy(step.source, step.target)
+            case What.FINISH if is_unfinished(step.target):
+                self._copy(step.source, step.target, step.to)
+            case What.FINISH:
+                finish(step.target)
+            case _:
+                self._replace(step, step.to)
+        archive_like(step.source, step.target)
+
+    def _plan_copy(self, pair: Pair) -> Step:
+        """Return the step for a session that only one side has.
+
+        Raises:
+            HoldsErasedError: the copy has content that was erased on the side that lacks the session.
+        """
+        if pair.here is not None:
+            session, side, to = pair.here, self.here, self.there
+            project = self._to_there.of(session)
+        else:
+            assert pair.there is not None  # noqa: S101 - one side has it
+            session, side, to = pair.there, self.there, self.here
+            project = self._to_here.of(session)
+        step = Step(pair.session_id, What.COPY, str(session.path), to.place(project, session.id), to)
+        with closing(open_reader(step.source)) as reader:
+            reader.follow()
+            undone = erasures_of_log(reader, step.source, self.force, is_incoming=to is self.here)
+            if undone:
+                raise HoldsErasedError([HeldErased(session, side, undone)])
+            check_sound(reader)
+            step.new_bytes = size_in_form(reader, step.target)
+        return step
+
+    def _check_undo_nothing(self, *copies: tuple[SessionFile, Side]) -> None:
+        """Check that copies of a session would not bring erased content back on the other side.
+
+        Raises:
+            HoldsErasedError: a copy would.
+        """
+        if not self.force:
+            return
+        held = []
+        for session, side in copies:
+            with closing(open_reader(str(session.path))) as reader:
+                reader.follow()
+                undone = erasures_of_log(reader, str(session.path), self.force)
+                if undone:
+                    held.append(HeldErased(session, side, undone))
+        if held:
+            raise HoldsErasedError(held)
+
+    def _plan_both(self, here: SessionFile, there: SessionFile) -> Step:
+        ours, theirs = str(here.path), str(there.path)
+        found = compare_logs(ours, theirs)
+        to_there = Step(here.id, What.APPEND, ours, theirs, self.there, found.new_bytes)
+        to_here = Step(here.id, What.APPEND, theirs, ours, self.here, found.new_bytes)
+        match found.relation:
+            case Relation.LONGER:
+                return to_there
+            case Relation.SHORTER:
+                return to_here
+            case Relation.PURGED | Relation.IMPORTED:
+                self._check_undo_nothing((here, self.here))
+                to_there.what = _why_replaced(found.relation)
+                return to_there
+            case Relation.PURGED_OTHER | Relation.IMPORTED_OTHER:
+                self._check_undo_nothing((there, self.there))
+                to_here.what = _why_replaced(found.relation)
+                return to_here
+            case Relation.LABELED | Relation.LABELED_OTHER:
+                self._check_undo_nothing((here, self.here), (there, self.there))
+                step = to_there if found.relation is Relation.LABELED else to_here
+                step.what = What.LABELED
+                return step
+            case Relation.PARTED:
+                self._check_undo_nothing((here, self.here), (there, self.there))
+                to_there.parting = to_here.parting = found.parting
+                return self._parted(to_there, to_here)
+            case Relation.DAMAGED | Relation.DAMAGED_OTHER:
+                damaged = (here, self.here) if found.relation is Relation.DAMAGED else (there, self.there)
+                return Step(here.id, What.LEFT, why=_why_damaged(*damaged))
+            case Relation.OTHER:
+                return Step(here.id, What.LEFT, why="another session has its id on the other side")
+        for step in (to_there, to_here):  # an earlier sync was killed before it updated the files beside the log
+            if is_unfinished(step.target) or is_interrupted(step.target):
+                step.what = What.FINISH
+                return step
+        return Step(here.id, What.SAME)
+
+    def _parted(self, to_there: Step, to_here: Step) -> Step:
+        """Return the step for a session that has parted.
+
+        An earlier sync may have made one side's history a session of its own (a fork). If that sync was killed before
+        the fork was complete, the fork is made again. If the fork is complete, the other side's history only has to be
+        replaced.
+        """
+        for step in (to_there, to_here):
+            with closing(open_reader(step.target)) as reader:
+                reader.follow()
+                if self.keep_both:
+                    check_sound(reader)
+                step.fork = fork_id(reader)
+                is_kept = self._is_kept(step.fork, reader)
+            if not is_kept:
+                continue
+            is_unfinished_fork = step is to_there and is_unfinished(self._known[step.fork])
+            step.what = What.FORK if is_unfinished_fork else What.KEPT
+            return step
+        if self.keep_both:
+            to_there.what = What.FORK
+            return to_there
+        parting = to_there.parting
+        return Step(to_there.session_id, What.PARTED, parting=parting, why=_why_parted(parting))
+
+    def _is_kept(self, fork: str, origin: ReadableLog) -> bool:
+        return fork in self._known and is_fork_of(self._known[fork], origin)
+
+    def _replace(self, step: Step, to: Side) -> None:
+        if step.what is What.FORK:
+            self._keep(step)
+        elif step.what is What.LABELED:
+            _join(step.source, step.target)
+        elif step.what is What.REPLACE:
+            remove_left(list(map(os.fspath, backups(step.target))), step.target)  # as every purge does
+        with beside_copy(step.target, step.source, is_home=to.is_home, now=self.now):
+            replace_copy(step.source, step.target, kept=step.fork)
+
+    def _keep(self, step: Step) -> None:
+        """Fork the other side's history into a session of its own here, and copy the fork to the other side."""
+        session = next(
+            pair.there for pair in self.pairs if pair.there is not None and str(pair.there.path) == step.target
+        )
+        ours = self.here.place(self._to_here.of(session), step.fork)
+        turn = step.parting.turn if step.parting is not None else 0
+        name = name_of_other_history(session, turn)
+        fork_whole(step.target, ours, session_id=step.fork, name=name, now=self.now)
+        with suppress(FileExistsError):  # an earlier step has copied what a killed sync made here
+            self._copy(ours, self.there.place(session.project, step.fork), self.there)
+
+    def _copy(self, source: str, target: str, to: Side) -> None:
+        with making_session(target):
+            if not is_unfinished(target):
+                copy_in_form(source, target, only_sound=True)
+            named_only = not has_transcript(target, is_home=to.is_home)
+            write_host_files(target, created=self.now(), origin=source, named_only=named_only)
+
+
+def _paths_of(pair: Pair) -> list[str]:
+    """Return the paths or locations of a session's logs on the two sides."""
+    return [str(session.path) for session in (pair.here, pair.there) if session is not None]
+
+
+def _join(source: str, target: str) -> None:
+    """Give a log the names and tags of a copy. An archived log is brought back for it, and archived again."""
+    is_archived = is_archived_session(source)
+    join_labels(source, target)
+    if is_archived and not is_archived_session(source):
+        with suppress(ContextPersistentError, OSError):  # it stays plain
+            archive_session(source)
+
+
+def _why_not_written(log: str) -> str:
+    """Return the reason why a log in a file is not written to; "" if there is none, and for a log in a database."""
+    if stored_name(log) is not None:
+        return ""
+    return why_linked(log) or (OPEN if is_open(log) else "")
+
+
+def _why_replaced(relation: Relation) -> What:
+    return What.REPLACE if relation in (Relation.PURGED, Relation.PURGED_OTHER) else What.IMPORTED
+
+
+def _why_failed(error: Exception) -> str:
+    """Return the reason of a failure, after the path or the location of the failed file, so that the side is clear."""
+    place = getattr(error, "filename", None)
+    return f"{shown_location(place)}: {reason_of(error)}" if isinstance(place, str) else reason_of(error)
+
+
+def _why_damaged(session: SessionFile, side: Side) -> str:
+    what = "if the other side has all of it, remove this file, and the next sync copies it again"
+    return f"{side.where} {why_damaged(str(session.path))}; {what}"
+
+
+def _why_parted(parting: Parting | None) -> str:
+    if parting is not None and parting.is_one_purged:
+        return "one copy was purged and the other one went on; purge that too, or --keep both"
+    if parting is not None and not parting.is_of_conversation:
+        ours, theirs = (", ".join(sorted(differs)) for differs in (parting.differs, parting.other_differs))
+        differ = f"no message differs, but a model would see them otherwise: here {ours}, there {theirs}"
+        return f"{differ}; nothing is merged; --keep both makes the other side's a session of its own"
+    return "both sides went on; nothing is merged; --keep both makes the other side's a session of its own"
