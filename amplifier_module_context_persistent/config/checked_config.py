@@ -13,8 +13,9 @@ from typing import Any
 from ..errors import ConfigError
 from ..log.database_location import why_no_path
 from .checks import path
-from .foreign_keys import FALLBACK_BUDGET, in_our_keys, nearest_key, told_elsewhere
+from .foreign_keys import FALLBACK_BUDGET, in_our_keys, told_elsewhere
 from .option_table import BudgetKeys, CompactionKeys, DurabilityKeys, HostKeys, ReadingBackKeys, StorageKeys
+from .unknown_keys import told_unknown
 
 logger = logging.getLogger(__name__)
 
@@ -92,9 +93,10 @@ class Config(Options):
         values: dict[str, Any] = {}
         for key, value in flat.items():
             if key not in options:
+                told = told_unknown(key, options, is_ignored=composed)
                 if not composed:
-                    raise ConfigError(f"unknown configuration key {key!r}{nearest_key(key, options)}")
-                warn(f"unknown configuration key {key!r} is ignored{nearest_key(key, options)}")
+                    raise ConfigError(told)
+                warn(told)
                 continue
             is_without_value = value is None and options[key].default is not None  # as `key:` in YAML
             if not is_without_value:

@@ -1,13 +1,12 @@
 """Keys that the host's bundles and other context modules set, and what they mean here.
 
 A mount plan is often composed from several bundles, so this module gets keys that are meant for others. Keys with a
-meaning here are mapped to our keys; keys without one are accepted in silence. Any other key in a mount plan is a
-warning that names the nearest known one; in Python it is an error. `docs/other_modules.md` lists all of them.
+meaning here are mapped to our keys; keys without one are accepted in silence. Any other key is unknown
+(`unknown_keys`). `docs/other_modules.md` lists all of them.
 """
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from typing import Any
 
@@ -108,11 +107,3 @@ def _renamed(source: Mapping[str, Any], aliases: Mapping[str, str]) -> dict[str,
         elif key not in WITHOUT_MEANING and key not in ELSEWHERE:
             renamed[key] = value
     return renamed
-
-
-def nearest_key(key: str, options: Mapping[str, Any]) -> str:
-    """Return the end of a message about an unknown key: the most similar known key, or "" if no key is similar."""
-    similar = difflib.get_close_matches(str(key), [*options, *ALIASES, "persistence"], n=1)
-    if not similar:
-        return ""
-    return f"; did you mean {similar[0]!r}?"

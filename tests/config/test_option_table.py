@@ -10,7 +10,8 @@ import pytest
 
 from amplifier_module_context_persistent import InMemoryContextManager, PersistentContextManager
 from amplifier_module_context_persistent.config import Config, Options, checks
-from amplifier_module_context_persistent.config.foreign_keys import ELSEWHERE, WITHOUT_MEANING, in_our_keys, nearest_key
+from amplifier_module_context_persistent.config.foreign_keys import ELSEWHERE, WITHOUT_MEANING, in_our_keys
+from amplifier_module_context_persistent.config.unknown_keys import told_unknown
 from amplifier_module_context_persistent.errors import ConfigError
 from tests.support.sweeps import proof
 
@@ -329,8 +330,9 @@ def test_a_nested_table_is_a_table() -> None:
 
 def test_an_unknown_key_is_told_with_its_nearest() -> None:
     """If one is near."""
-    assert nearest_key("max_token", {"max_tokens": 1}) == "; did you mean 'max_tokens'?"
-    assert nearest_key("zzz", {"max_tokens": 1}) == ""
+    near = told_unknown("max_token", ["max_tokens"], is_ignored=False)
+    assert near == "unknown configuration key 'max_token'; did you mean 'max_tokens'?"
+    assert told_unknown("zzz", ["max_tokens"], is_ignored=True) == "unknown configuration key 'zzz' is ignored"
 
 
 @pytest.mark.parametrize("key", ["transcript_path", "storage_path"])

@@ -29,8 +29,8 @@ from ..transfer.erasing.delete_sessions import Deletion, delete_session, plan_de
 from ..transfer.erasing.erased_session_names import name_of_id, names_in, names_of_log_alone
 from ..transfer.erasing.new_erasure import erasure_of
 from ..transfer.erasing.purge_session import remove_left
+from ..transfer.host_files.files_beside_log import HOSTS_NAMES
 from ..transfer.host_files.own_host_files import own_files
-from ..transfer.host_files.write_host_files import HOSTS_NAMES
 from ..transfer.plain_copies import remove_abandoned_copies
 from .confirm import ask, check_can_ask
 from .erasing import extent, what_follows

@@ -11,7 +11,7 @@ import click
 from ...messages.json_fields import present
 from ..maintenance.purge_options import PurgeCounts
 from ..transfer.erasing.purge_session import SessionPurge
-from ..transfer.host_files.write_host_files import BACKUP_MARK
+from ..transfer.host_files.after_rewind_or_purge import BACKUP_MARK
 from .terminal import counted, one_line, say
 
 

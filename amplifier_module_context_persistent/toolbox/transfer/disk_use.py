@@ -27,8 +27,8 @@ from ...sessions.session_files import SessionFile
 from ...sessions.transcript import Transcript
 from ..maintenance.leftovers import files_left
 from .archive_session import estimate_session
+from .host_files.files_beside_log import HOSTS_NAMES
 from .host_files.find_host_copies import backups, hosts_files
-from .host_files.write_host_files import HOSTS_NAMES
 
 KINDS = ("messages", "results", "images", "receipts", "plans", "cleared", "other")
 """The kinds of a log's bytes, in order: live messages; live results of tools; images and other media in messages or

@@ -39,11 +39,7 @@ from .copy_log import refused_messages, write_new_log
 from .erasing.purged_origin import without_purged
 from .fork_records import ForkRecords
 from .history_at import HistoryPrefix, following_plan
-from .host_files.write_host_files import (
-    is_unfinished,
-    making_session,
-    write_host_files,
-)
+from .host_files.write_host_files import is_unfinished, making_session, write_host_files
 from .importers.account import LostLine
 
 

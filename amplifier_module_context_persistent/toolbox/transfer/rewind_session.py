@@ -24,12 +24,7 @@ from ...messages.metadata import given_id
 from ...sessions.transcript import Transcript
 from .copy_log import append_all
 from .history_at import HistoryPrefix, following_plan, history_at
-from .host_files.write_host_files import (
-    finish_rewind,
-    rewinding,
-    update_host_files,
-    was_rewinding,
-)
+from .host_files.after_rewind_or_purge import finish_rewind, rewinding, update_host_files, was_rewinding
 
 
 class RewindError(ContextPersistentError, ValueError):

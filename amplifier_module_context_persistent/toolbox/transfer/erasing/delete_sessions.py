@@ -32,10 +32,10 @@ from ....sessions.transcript import log_id_in
 from ...maintenance.leftovers import doubtful_parts, files_left
 from ...maintenance.note_beside_log import DELETING, WrittenFiles
 from ..damaged_log import is_damaged_archive
+from ..host_files.files_beside_log import HOSTS_NAMES, is_hosts_log
 from ..host_files.find_host_copies import backups, hosts_files
 from ..host_files.metadata_lock import lock_path, metadata_lock
 from ..host_files.own_host_files import own_files
-from ..host_files.write_host_files import HOSTS_NAMES, is_hosts_log
 from .erased_session_names import header_at_start
 from .families_of_sub_agents import Families
 from .noted_agent_forks import agent_forks_of

@@ -21,7 +21,7 @@ from ....paths import LOG_NAME
 from ....sessions.session_files import SessionFile
 from ....sessions.sub_agents import is_named_by_host, possible_roots
 from ....sessions.transcript import Transcript
-from ..host_files.write_host_files import read_metadata
+from ..host_files.files_beside_log import read_metadata
 from .erased_session_names import header_at_start
 
 

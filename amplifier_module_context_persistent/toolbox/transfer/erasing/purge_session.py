@@ -43,18 +43,11 @@ from ...maintenance.purge_options import Purge, PurgeCounts
 from ...maintenance.purge_rewrite import ordinals_gone
 from ...maintenance.reused_scan import KnownScan
 from ..archive_session import archive_session, is_archived_session
+from ..host_files.after_rewind_or_purge import update_host_files
+from ..host_files.files_beside_log import HOSTS_NAMES, TRANSCRIPT_NAME, is_hosts_log, read_metadata
 from ..host_files.find_host_copies import backups, host_copies, named_in, told_matches
+from ..host_files.metadata_fields import NAME_KEYS, with_texts_replaced, without_name
 from ..host_files.own_host_files import changed_since, own_files
-from ..host_files.write_host_files import (
-    HOSTS_NAMES,
-    NAME_KEYS,
-    TRANSCRIPT_NAME,
-    is_hosts_log,
-    read_metadata,
-    update_host_files,
-    with_texts_replaced,
-    without_name,
-)
 from .erased_session_names import names_in
 from .new_erasure import erasure_of
 from .noted_agent_forks import AgentFork, agent_forks, agent_forks_of, matches_in, redact_agent_fork

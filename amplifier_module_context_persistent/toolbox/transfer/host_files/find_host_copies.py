@@ -14,7 +14,8 @@ from ....sessions.raw_records import strings_of
 from ....sessions.session_name import METADATA_NAME
 from ....sessions.shared_checkpoint import shared_checkpoints, texts_of
 from ...maintenance.redact_raw_bytes import holds_match
-from .write_host_files import BACKUP_MARK, TRANSCRIPT_NAME, is_hosts_log
+from .after_rewind_or_purge import BACKUP_MARK
+from .files_beside_log import TRANSCRIPT_NAME, is_hosts_log
 
 _COPIES = (f"{TRANSCRIPT_NAME}*", "events.jsonl*", "context-intelligence/events.jsonl*")
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from ....sessions.session_name import METADATA_NAME
 from ....sessions.transcript import Transcript
 from ...maintenance.note_beside_log import WrittenFiles
+from .files_beside_log import HOSTS_NAMES, TRANSCRIPT_NAME, is_hosts_log, read_metadata
 from .host_transcript_lines import transcript_lines
-from .write_host_files import HOSTS_NAMES, TRANSCRIPT_NAME, is_hosts_log, read_metadata
 
 _OWN_KEYS = frozenset(
     [

@@ -15,7 +15,7 @@ from ....erasures.erasure_record import ErasedError
 from ....errors import ContextPersistentError
 from ....paths import LOG_NAME
 from ....sessions.filters import ALL_SESSIONS, SessionFilter
-from ..host_files.write_host_files import TRANSCRIPT_NAME
+from ..host_files.files_beside_log import TRANSCRIPT_NAME
 from ..importers.amplifier_agent import comes_with_transcript
 from ..importers.bedrock import comes_with_session
 from ..importers.claude_code_files import session_of

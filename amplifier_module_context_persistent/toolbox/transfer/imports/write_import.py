@@ -19,15 +19,9 @@ from ....messages.json_fields import present
 from ....sessions.transcript import log_id_in
 from ....view.rules_of_log import header_marks
 from ..copy_log import append_all, write_new_log
-from ..host_files.write_host_files import (
-    finish_rewind,
-    is_unfinished,
-    making_session,
-    rename_imported,
-    rewinding,
-    update_host_files,
-    write_host_files,
-)
+from ..host_files.after_rewind_or_purge import finish_rewind, rewinding, update_host_files
+from ..host_files.rename_imported import rename_imported
+from ..host_files.write_host_files import is_unfinished, making_session, write_host_files
 from ..importers.account import Account
 from .drafts import CHANGED_MEANWHILE, EarlierImport, ImportConflictError, SessionDraft
 from .earlier_import import records_in

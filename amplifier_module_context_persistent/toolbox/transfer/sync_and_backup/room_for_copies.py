@@ -16,8 +16,9 @@ from ....log.database_location import stored_name
 from ....log.file_handle import size_of_log
 from ....log.open_reader import open_reader
 from ..archive_session import is_archived_session
+from ..host_files.files_beside_log import TRANSCRIPT_NAME
 from ..host_files.host_transcript_lines import most_transcript_bytes
-from ..host_files.write_host_files import TRANSCRIPT_NAME, has_own_metadata_only, is_unfinished
+from ..host_files.write_host_files import has_own_metadata_only, is_unfinished
 
 
 @dataclass(frozen=True, slots=True)

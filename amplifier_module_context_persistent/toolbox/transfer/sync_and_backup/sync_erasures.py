@@ -46,7 +46,7 @@ from ..erasing.delete_sessions import Deletion, delete_session, plan_deletion
 from ..erasing.families_of_sub_agents import origin_of
 from ..erasing.purge_session import SessionPurge, plan_session_purge, purge_session, remove_left
 from ..erasing.undone_erasures import erasures_about, purge_of
-from ..host_files.write_host_files import HOSTS_NAMES
+from ..host_files.files_beside_log import HOSTS_NAMES
 from .sync_sides import Side
 
 

@@ -15,16 +15,10 @@ from pathlib import Path
 from ....errors import LogFailedError
 from ...maintenance.note_beside_log import MAKING, SYNCING, WrittenFiles
 from ..archive_session import is_archived_session
+from ..host_files.after_rewind_or_purge import update_host_files
+from ..host_files.files_beside_log import clear_up, is_hosts_log, read_metadata
 from ..host_files.own_host_files import own_transcript
-from ..host_files.write_host_files import (
-    clear_up,
-    has_own_metadata_only,
-    is_hosts_log,
-    is_unfinished,
-    read_metadata,
-    update_host_files,
-    write_host_files,
-)
+from ..host_files.write_host_files import has_own_metadata_only, is_unfinished, write_host_files
 from .append_to_copy import SyncError
 
 
