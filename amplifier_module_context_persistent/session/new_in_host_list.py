@@ -152,7 +152,8 @@ def compare_list(log: Log, given: Sequence[Message], *, may_repair: bool = True)
 def additions_only(log: Log, given: Sequence[Message], *, may_repair: bool = True) -> list[Message] | None:
     """Return the new messages of a list, or None if the list is not the history with additions only.
 
-    Sessions whose history a host may replace use this, because additions can be appended without a reset.
+    Sessions whose history a host may replace use this, because additions can be appended without a reset. The result is
+    empty for an agent's own list that says what the history says.
 
     Args:
         log: the session's log.
@@ -165,11 +166,13 @@ def additions_only(log: Log, given: Sequence[Message], *, may_repair: bool = Tru
     history = LiveHistory.of(log)
     live = [message for message in history.messages if not is_memory_file(message)]
     listed = [message for message in given if not is_memory_file(message)]
-    if not live or len(listed) <= len(live):
+    if not live or len(listed) < len(live):
         return None
     rest = rest_of(live, listed) if not may_repair else None
-    if rest:
+    if rest or (rest is not None and _has_metadata_of(live, listed)):
         return rest
+    if len(listed) == len(live):
+        return None
     alignment = align(live, listed)
     if alignment is None or alignment.moved:
         return None
@@ -181,6 +184,17 @@ def additions_only(log: Log, given: Sequence[Message], *, may_repair: bool = Tru
     if any(message.get("content") == CLOSING_TEXT for message in new):
         return None
     return new
+
+
+def _has_metadata_of(live: Sequence[Message], given: Sequence[Message]) -> bool:
+    """Return whether the metadata of a list's messages says nothing that the history's does not say."""
+    if len(live) != len(given):
+        return False
+    for stored, message in zip(live, given, strict=True):
+        metadata = message.get("metadata") or {}
+        if any(key not in stored["metadata"] or stored["metadata"][key] != metadata[key] for key in metadata):
+            return False
+    return True
 
 
 def count_unknown(log: Log, given: Sequence[Message]) -> int:

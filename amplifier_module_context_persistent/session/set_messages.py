@@ -19,6 +19,7 @@ from ..messages.message import Message
 from ..messages.metadata import comes_from_a_log, given_id, is_ephemeral
 from .growing_list import after_items, may_be_repair
 from .host import Host
+from .list_after_purge import without_purged
 from .memory_files import is_memory_file
 from .new_in_host_list import ListComparison, LiveHistory, TakenMessages, additions_only, compare_list
 from .redact_on_write import RedactionOnWrite
@@ -70,11 +71,18 @@ async def set_messages(
         return
     plain = [*given.known, *_plain_messages(given.messages, first=len(given.known))]
     plain = [await session.offloaded(message) for message in plain]
+    location = store.path or ""
     if log_decides:
+        plain = await session.read(lambda log: without_purged(log, plain, location))
         lasting = [message for message in plain if not is_ephemeral(message)]
         await _take(store, host, lasting, timestamp=timestamp, may_repair=may_repair)
-    elif not await _append_additions(store, plain, timestamp=timestamp, may_repair=may_repair):
-        await replace_history(store, plain, "set_messages", timestamp=timestamp)
+        return
+    own = session.own_list
+    kept = await session.read(lambda log: without_purged(log, plain, location, own=own))
+    if not await _append_additions(store, kept, timestamp=timestamp, may_repair=may_repair):
+        await replace_history(store, kept, "set_messages", timestamp=timestamp)
+    session = await store.open()  # it is another one if the log could not be created
+    await session.read(lambda log: session.own_list.note(log, plain))
 
 
 class _GivenList(NamedTuple):

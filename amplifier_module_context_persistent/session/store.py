@@ -11,7 +11,7 @@ import errno
 import logging
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TypeVar
 
@@ -33,6 +33,7 @@ from ..window.ephemerals import UnloggedMessages
 from .choose_log import ChosenLog
 from .host import Host
 from .kept_in_memory import log_in_memory, may_go_on_in_memory, why_in_memory
+from .list_after_purge import OwnList
 from .log_events import LogEvents
 from .memory_files import check_memory_files, load_memory_files
 from .record_builder import RecordBuilder
@@ -395,6 +396,7 @@ class Session:
     history: RecordBuilder
     requests: ViewService
     config: Config
+    own_list: OwnList = field(default_factory=OwnList)
 
     def count(self, message: Message) -> int:
         """Count a message's tokens."""

@@ -153,3 +153,21 @@ async def test_one_message_is_added_again_as_a_list_or_by_its_id(message: Messag
                 else:
                     await manager.add_message({**message, "metadata": {"message_id": "mine"}})
                 assert len(await manager.get_messages()) == 1
+
+
+@pytest.mark.parametrize("form", PARALLEL)
+async def test_a_list_that_is_set_twice_is_written_once(tmp_path: Path, form: str) -> None:
+    """An agent that sets its list before each request may have said nothing new since."""
+    path = tmp_path / "log.jsonl"
+    async with PersistentContextManager(path) as manager:
+        await manager.set_messages(PARALLEL[form], form=form)
+        before = path.read_bytes()
+        await manager.set_messages(PARALLEL[form], form=form)
+        assert path.read_bytes() == before
+
+
+async def test_changed_metadata_replaces_the_history(tmp_path: Path) -> None:
+    async with PersistentContextManager(tmp_path / "log.jsonl") as manager:
+        await manager.set_messages([{"role": "user", "content": "go"}])
+        await manager.set_messages([{"role": "user", "content": "go", "metadata": {"source": "hook"}}])
+        assert (await manager.get_messages())[0]["metadata"]["source"] == "hook"

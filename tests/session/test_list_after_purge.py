@@ -1,7 +1,8 @@
-"""What a host's list does after a purge: a resumed session takes nothing back, and no session loses what is new."""
+"""What a host's list does after a purge: no session takes back what was purged, and none loses what is new."""
 
 import asyncio
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -47,3 +48,69 @@ async def test_what_is_new_in_the_list_of_a_new_session_is_stored(tmp_path: Path
         await purge(path, options, (await manager.get_messages())[-1]["metadata"]["message_id"])
         await manager.set_messages([*await manager.get_messages(), {"role": "user", "content": "three"}])
         assert (await manager.get_messages())[-1]["content"] == "three"
+
+
+THREE = {"role": "user", "content": "three"}
+YES = {"role": "assistant", "content": "Yes."}
+"""The same words as in a message that is purged."""
+
+
+def said(messages: list[dict[str, Any]]) -> list[Any]:
+    return [message["content"] for message in messages]
+
+
+@pytest.mark.parametrize("options", PURGES, ids=" ".join)
+@pytest.mark.parametrize("has_ids", [True, False])
+async def test_a_new_session_takes_nothing_back(tmp_path: Path, options: list[str], *, has_ids: bool) -> None:
+    """Neither when the old list is set again, nor when it grows; and what is new is stored once, in its place."""
+    path = tmp_path / "log.jsonl"
+    async with PersistentContextManager(path) as manager:
+        await manager.set_messages(SAID[:2])
+        await manager.set_messages(SAID)
+        known = await manager.get_messages() if has_ids else SAID
+        await purge(path, options, (await manager.get_messages())[-1]["metadata"]["message_id"])
+        left = said(await manager.get_messages())
+        for new in ([], [THREE], [THREE], [THREE, YES], [THREE, YES, THREE]):
+            await manager.set_messages([*known, *new])
+            assert said(await manager.get_messages()) == [*left, *said(new)]
+    assert KEY.encode() not in path.read_bytes()
+    assert path.read_bytes().count(b"three") == 2
+
+
+@pytest.mark.parametrize("options", [["--redact", KEY], ["--secrets"]], ids=" ".join)
+async def test_a_purged_text_does_not_come_back_in_another_list(tmp_path: Path, options: list[str]) -> None:
+    """The agent shortened its list, and added messages one by one before: the list begins with nothing known."""
+    key = "sk-ant-api03-" + "Zx81kQ" * 15 + "AA" if options == ["--secrets"] else KEY
+    path = tmp_path / "log.jsonl"
+    async with PersistentContextManager(path) as manager:
+        await manager.set_messages([SAID[0]])
+        await manager.add_message({"role": "assistant", "content": f"your key is {key}"})
+        await manager.add_message(SAID[2])
+        await purge(path, options, "")
+        summary = {"role": "user", "content": f"Summary: the key {key} was found."}
+        await manager.set_messages([summary, SAID[2], THREE])
+        assert said(await manager.get_messages()) == ["Summary: the key [redacted] was found.", "two", "three"]
+    assert key.encode() not in path.read_bytes()
+
+
+async def test_messages_added_one_by_one_before_a_purge_are_not_taken_for_new(tmp_path: Path) -> None:
+    """The list that the agent set last is then shorter than what it said before the purge."""
+    path = tmp_path / "log.jsonl"
+    async with PersistentContextManager(path) as manager:
+        await manager.set_messages(SAID[:1])
+        for message in SAID[1:]:
+            await manager.add_message(message)
+        await purge(path, ["--redact", KEY], "")
+        await manager.set_messages([*SAID, THREE])
+        assert said(await manager.get_messages()) == ["one", "your key is [redacted]", "two", "Yes.", "three"]
+    assert KEY.encode() not in path.read_bytes()
+
+
+async def test_what_is_said_after_a_purge_is_stored_as_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    async with PersistentContextManager(path) as manager:
+        await manager.set_messages(SAID)
+        await purge(path, ["--redact", KEY], "")
+        again = {"role": "user", "content": f"Use {KEY} all the same."}
+        await manager.set_messages([*SAID, again])
+        assert said(await manager.get_messages())[-1] == again["content"]
