@@ -146,7 +146,12 @@ class Index:
     @property
     def has_removals(self) -> bool:
         """Whether messages were ever removed from the live history."""
-        return not REMOVALS.isdisjoint(self.control_counts)
+        return self.removals > 0
+
+    @property
+    def removals(self) -> int:
+        """The number of resets and purges, which take messages out of the live history."""
+        return sum(self.control_counts[kind] for kind in REMOVALS)
 
     def live_runs(self, start: int = 0, stop: int | None = None) -> Iterable[range]:
         """Return the live history from position `start` to before `stop` as runs of adjacent ordinals, in order.

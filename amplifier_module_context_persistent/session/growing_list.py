@@ -50,6 +50,19 @@ def rest_of(live: Sequence[Message], given: Sequence[Message]) -> list[Message] 
     return list(given[place:]) if place else None
 
 
+def rest_of_agent(live: Sequence[Message], given: Sequence[Message]) -> list[Message] | None:
+    """Return the messages after the history in a list of an agent without a host, which gives them no ids or times.
+
+    Return None if the list does not begin with the whole history, or if a message after it has an id or a time: then it
+    may be a message of the log, and these tell.
+    """
+    is_empty = all(message.get("role") in SYSTEM_ROLES for message in live)
+    rest = list(given) if is_empty else rest_of(live, given)
+    if rest is None or any(given_id(message) is not None or timestamp_of(message) for message in rest):
+        return None
+    return rest
+
+
 def after_items(
     live: Sequence[Message], given: Sequence[Mapping[str, Any]], read: Sequence[Message], form: str | None
 ) -> list[Message] | None:

@@ -33,6 +33,10 @@ class KnownMessages:
         unknown."""
         self.ends_removed = log.index.has_removals
         """Whether no message was added to the log after its last reset or purge."""
+        self.last_reset = ""
+        """The id of the last reset, if no purge followed it."""
+        self.ends_purged = False
+        """Whether messages were purged since the last live message was added. They are unknown now."""
         if self.ends_removed:
             self._find_removals()
 
@@ -45,10 +49,13 @@ class KnownMessages:
             if record is not None:
                 self.ends_removed = True
                 self._removed = str(record.get("time", ""))
+                self.last_reset = str(record.get("id", ""))
                 if record["_record"] == "purge":
                     self._purged = self._removed
+                    self.ends_purged = self.ends_purged or record.get("messages_removed", 1) != 0
             elif line == last_live:
                 self.ends_removed = False
+                self.ends_purged = False
 
     def is_new(self, message: Message) -> bool:
         """Return whether the log never had a message: neither its id nor its content and time, also before a purge."""
@@ -109,6 +116,30 @@ class KnownMessages:
             return []
         return list(tail[first_new:]) if all(are_new[first_new:]) else []
 
+    def without_hidden(self, tail: Sequence[Message]) -> list[Message]:
+        """Return the messages of an agent's own list after the live history, without those that a reset has hidden.
+
+        An agent that does not know of the reset sets its old list again, perhaps with more after it. So a message is a
+        hidden one if the messages up to the end of the tail, or up to the last hidden one, are the same in both. A tail
+        that continues otherwise was said after the reset, also if it begins with the same words.
+        """
+        hidden = self._hidden_after_live
+        words = [content_key(message) for message in tail]
+        for start in range(len(hidden)):
+            same = _same_at_start(hidden[start:], words)
+            if same == len(words):
+                return []
+            if same == len(hidden) - start:
+                return list(tail[same:])
+        return list(tail)
+
+    @property
+    def _hidden_after_live(self) -> list[str]:
+        """The content keys of the hidden messages that were added after the last live message."""
+        index = self._log.index
+        first = max(index.live, default=-1) + 1
+        return [content_key(message) for message in self._log.read(range(first, len(index)))]
+
     def _repeats(self, tail: Sequence[Message]) -> bool:
         """Return whether messages at the end of a list have no times and are all in the live history already."""
         return all(not timestamp_of(message) and content_key(message) in self._live for message in tail)
@@ -131,6 +162,14 @@ class KnownMessages:
         index = self._log.index
         hidden = [ordinal for ordinal in range(len(index)) if not index.is_live(ordinal) and index.is_held(ordinal)]
         return list(self._log.read(hidden))
+
+
+def _same_at_start(one: Sequence[str], other: Sequence[str]) -> int:
+    """Return the number of equal items at the start of two lists."""
+    same = 0
+    while same < min(len(one), len(other)) and one[same] == other[same]:
+        same += 1
+    return same
 
 
 def is_newer(time: str, than: str) -> bool:

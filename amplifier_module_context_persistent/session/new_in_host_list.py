@@ -4,7 +4,8 @@ Nothing is written here. `set_messages` does not replace a history that was load
 have something new:
 
 - Turns that were made under another context module: the list is the live history followed by more messages (the
-  *tail*). The tail is taken if it is new; see `KnownMessages.newer_part`.
+  *tail*). The tail is taken if it is new; see `KnownMessages.newer_part`. In the list of an agent without a host it
+  is new unless a reset has hidden it (`KnownMessages.without_hidden`); the same words may be said twice.
 - The host's repair of interrupted tool calls: the list is the live history with results for calls that lack one, with
   closing assistant messages after results, and with late results replaced by others right after their calls. A result
   that the history lacks is taken, in the order of the calls. A closing message is taken only after a result that is
@@ -37,7 +38,7 @@ from ..messages.message import Message, given_calls, result_id_of
 from ..messages.metadata import PLACE_KEY, given_id, is_ephemeral, is_repair
 from .align_host_list import Alignment, align
 from .closing_messages import CLOSING_TEXT, with_closings
-from .growing_list import rest_of
+from .growing_list import rest_of, rest_of_agent
 from .known_messages import KnownMessages
 from .memory_files import is_memory_file
 from .replayed_messages import stored_under
@@ -121,22 +122,33 @@ def _any_out_of_place(stored: Sequence[Message]) -> bool:
     return any(PLACE_KEY in metadata or "ephemeral" in metadata for metadata in every_metadata)
 
 
-def compare_list(log: Log, given: Sequence[Message], *, may_repair: bool = True) -> ListComparison:
+class OwnChanges(NamedTuple):
+    """What this process knows of the resets and purges of a log."""
+
+    removals_at_open: int
+    """Their number when the log was opened."""
+    last_reset: str
+    """The id of the last reset that this process made, or ""."""
+
+
+def compare_list(log: Log, given: Sequence[Message], *, agents: OwnChanges | None = None) -> ListComparison:
     """Find the new messages of a list. If no message can be taken, count the messages that the log does not have.
 
     Args:
         log: the session's log.
         given: the list.
-        may_repair: whether it may be a host's repair.
+        agents: given for the list of an agent without a host; such a list grows, and is seldom a repair.
 
     Raises:
         LogUnreadableError: the log cannot be read.
     """
     history = LiveHistory.of(log)
     live = history.messages
-    rest = rest_of(live, given) if not may_repair else None
-    if rest and not KnownMessages(log, live).ends_removed:
-        return ListComparison(TakenMessages(rest), live)
+    rest = rest_of_agent(live, given) if agents is not None else None
+    if agents is not None and rest:
+        added = _new_in_rest(log, live, given, rest, agents)
+        if added:
+            return ListComparison(TakenMessages(added), live)
     alignment = align(live, given)
     if alignment is None:
         return ListComparison(TakenMessages(), live, count_unknown(log, given))
@@ -147,6 +159,27 @@ def compare_list(log: Log, given: Sequence[Message], *, may_repair: bool = True)
     new = arranged(history, alignment, known.newer_part(alignment.tail))
     unknown = count_unknown(log, given) if not new else 0
     return ListComparison(new, live, unknown)
+
+
+def _new_in_rest(
+    log: Log, live: Sequence[Message], given: Sequence[Message], rest: list[Message], agents: OwnChanges
+) -> list[Message]:
+    """Return the new messages at the end of an agent's list that begins with the whole live history.
+
+    Args:
+        log: the session's log.
+        live: the live history.
+        given: the list.
+        rest: its messages after the history, which have neither ids nor times.
+        agents: what this process knows of resets.
+    """
+    known = KnownMessages(log, live)
+    if not known.ends_removed or known.last_reset == agents.last_reset != "":
+        return rest
+    has_read_history = len(rest) < len(given) and given_id(given[-len(rest) - 1]) is not None
+    if has_read_history and log.index.removals == agents.removals_at_open:
+        return rest
+    return [] if known.ends_purged else known.without_hidden(rest)
 
 
 def additions_only(log: Log, given: Sequence[Message], *, may_repair: bool = True) -> list[Message] | None:

@@ -87,6 +87,10 @@ class RecordBuilder:
         self.authoritative = self._holds_conversation(index)
         """Whether the log decides at a resume. So it is if the log had, when it was opened, more than memory files."""
         self._opened_with = len(index)
+        self.removals_at_open = index.removals
+        """The number of resets and purges that the log had when it was opened."""
+        self.last_reset = ""
+        """The id of the last reset that was prepared here, or ""."""
         self._replays = TimestampReplays(len(index))
         self._headed = False
         self.shown_line: tuple[int, str] | None = None
@@ -378,6 +382,7 @@ class RecordBuilder:
         self, index: Index, items: Sequence[int | NewMessage], *, reset_id: str, reason: str, timestamp: str
     ) -> list[bytes]:
         """Return the records of a reset that makes `items` the live history."""
+        self.last_reset = reset_id
         ids = ids_in(self._log.read)
         bodies = reset_bodies(index.live, items, ids, reset_id=reset_id, reason=reason, time=timestamp)
         return [*self._header(index), *bodies]

@@ -21,7 +21,7 @@ from .growing_list import after_items, may_be_repair
 from .host import Host
 from .list_after_purge import without_purged
 from .memory_files import is_memory_file
-from .new_in_host_list import ListComparison, LiveHistory, TakenMessages, additions_only, compare_list
+from .new_in_host_list import ListComparison, LiveHistory, OwnChanges, TakenMessages, additions_only, compare_list
 from .redact_on_write import RedactionOnWrite
 from .store import Session, Store
 from .transcript_edit import advice, find_edit
@@ -75,7 +75,10 @@ async def set_messages(
     if log_decides:
         plain = await session.read(lambda log: without_purged(log, plain, location))
         lasting = [message for message in plain if not is_ephemeral(message)]
-        await _take(store, host, lasting, timestamp=timestamp, may_repair=may_repair)
+        agents = None
+        if not host.is_there and not resumes:
+            agents = OwnChanges(session.history.removals_at_open, session.history.last_reset)
+        await _take(store, host, lasting, timestamp=timestamp, agents=agents)
         return
     own = session.own_list
     kept = await session.read(lambda log: without_purged(log, plain, location, own=own))
@@ -218,7 +221,9 @@ async def _append_additions(store: Store, given: Sequence[Message], *, timestamp
     return comparisons[-1] is not None
 
 
-async def _take(store: Store, host: Host, given: Sequence[Message], *, timestamp: str, may_repair: bool) -> None:
+async def _take(
+    store: Store, host: Host, given: Sequence[Message], *, timestamp: str, agents: OwnChanges | None
+) -> None:
     """Append the new messages of a list, if any, and emit an event either way.
 
     Args:
@@ -226,13 +231,13 @@ async def _take(store: Store, host: Host, given: Sequence[Message], *, timestamp
         host: gets the event.
         given: the list, as it would be stored.
         timestamp: ISO 8601, for messages that have none.
-        may_repair: whether the list may be a host's repair.
+        agents: as for `compare_list`.
     """
     session = await store.open()
 
     def compare(log: Log) -> ListComparison:
         log.follow()
-        return compare_list(log, given, may_repair=may_repair)
+        return compare_list(log, given, agents=agents)
 
     compared = await session.read(compare)
     stored = len(session.log.index.live)
@@ -246,7 +251,7 @@ async def _take(store: Store, host: Host, given: Sequence[Message], *, timestamp
     choices: list[TakenMessages] = []  # the last one counts: another process may have added messages meanwhile
 
     def choose() -> TakenMessages:
-        choices.append(compare_list(session.log, given, may_repair=may_repair).taken)
+        choices.append(compare_list(session.log, given, agents=agents).taken)
         return choices[-1]
 
     session = await store.append(

@@ -1,0 +1,113 @@
+"""An agent without a host resumes a session and sets its own list: nothing it adds is lost, and nothing comes back."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from amplifier_module_context_persistent import PersistentContextManager
+
+Message = dict[str, Any]
+
+
+def user(text: str) -> Message:
+    return {"role": "user", "content": text}
+
+
+def agent(text: str) -> Message:
+    return {"role": "assistant", "content": text}
+
+
+OLD = [user("1"), agent("ok"), user("yes"), agent("ok")]
+CHANGES = ["rewind", "pop", "clear"]
+
+
+def said(messages: list[Message]) -> list[Any]:
+    return [message["content"] for message in messages]
+
+
+async def change(manager: PersistentContextManager, how: str) -> None:
+    if how == "rewind":
+        await manager.rewind(to=1)
+    elif how == "clear":
+        await manager.clear()
+    else:
+        await manager.pop()
+        await manager.pop()
+
+
+async def begun(path: Path, how: str = "") -> None:
+    """A process that says `OLD`, and changes the history if this is asked."""
+    async with PersistentContextManager(path) as manager:
+        await manager.set_messages(OLD)
+        if how:
+            await change(manager, how)
+
+
+@pytest.mark.parametrize("has_ids", [True, False])
+async def test_words_that_were_said_before_are_stored_again(tmp_path: Path, *, has_ids: bool) -> None:
+    path = tmp_path / "log.jsonl"
+    await begun(path)
+    async with PersistentContextManager(path) as manager:
+        own = await manager.get_messages() if has_ids else [*OLD]
+        for message in (user("yes"), agent("ok"), user("yes")):
+            own.append(message)
+            await manager.set_messages(own)
+            assert said(await manager.get_messages()) == said(own)
+
+
+@pytest.mark.parametrize("how", CHANGES)
+@pytest.mark.parametrize("new", [[user("yes"), agent("other")], [user("yes")], [user("unheard")]], ids=str)
+@pytest.mark.parametrize("has_ids", [True, False])
+async def test_an_agent_goes_on_after_its_own_change(
+    tmp_path: Path, how: str, new: list[Message], *, has_ids: bool
+) -> None:
+    """Also with the words that were hidden: it knows that they are gone."""
+    path = tmp_path / "log.jsonl"
+    await begun(path)
+    async with PersistentContextManager(path) as manager:
+        await change(manager, how)
+        left = await manager.get_messages()
+        own = [*left] if has_ids else [{"role": one["role"], "content": one["content"]} for one in left]
+        await manager.set_messages([*own, *new])
+        assert said(await manager.get_messages()) == [*said(left), *said(new)]
+
+
+@pytest.mark.parametrize("how", CHANGES)
+@pytest.mark.parametrize("new", [[user("yes"), agent("other")], [user("unheard")]], ids=str)
+@pytest.mark.parametrize("has_ids", [True, False])
+async def test_an_agent_goes_on_after_an_earlier_process_changed_the_history(
+    tmp_path: Path, how: str, new: list[Message], *, has_ids: bool
+) -> None:
+    path = tmp_path / "log.jsonl"
+    await begun(path, how)
+    async with PersistentContextManager(path) as manager:
+        left = await manager.get_messages()
+        own = [*left] if has_ids else [{"role": one["role"], "content": one["content"]} for one in left]
+        await manager.set_messages([*own, *new])
+        assert said(await manager.get_messages()) == [*said(left), *said(new)]
+
+
+@pytest.mark.parametrize("how", CHANGES)
+async def test_an_old_list_does_not_bring_back_what_was_hidden(tmp_path: Path, how: str) -> None:
+    """What is new behind it is taken all the same."""
+    path = tmp_path / "log.jsonl"
+    await begun(path, how)
+    async with PersistentContextManager(path) as manager:
+        left = said(await manager.get_messages())
+        await manager.set_messages(OLD)
+        assert said(await manager.get_messages()) == left
+        await manager.set_messages([*OLD, user("unheard")])
+        assert said(await manager.get_messages()) == [*left, "unheard"]
+
+
+async def test_another_process_rewinds_while_the_agent_runs(tmp_path: Path) -> None:
+    """Its list, with the ids of an earlier reading, does not undo the rewind."""
+    path = tmp_path / "log.jsonl"
+    await begun(path)
+    async with PersistentContextManager(path) as manager, PersistentContextManager(path) as other:
+        own = [*await manager.get_messages(), user("2"), agent("b")]
+        await manager.set_messages(own)
+        await other.rewind(to=2)
+        await manager.set_messages(own)
+        assert said(await manager.get_messages()) == said(OLD)
