@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from .layout import Layout, layout_of
 from .rows import COLUMNS, TOUCHING, Head, Row, level_of, place_of_row
 
 if TYPE_CHECKING:
-    import psycopg
+    from .connection import Connection
 
 _FORMATS = (0,) * 12 + (1, 0)  # numbers and the place are sent as text, the line as bytes
 
@@ -58,7 +58,7 @@ def statement_for(
 
 
 def append_one_row(
-    connection: psycopg.Connection[Any], schema: str, known: Head, row: Row, *, durable: bool, touches: bool
+    connection: Connection, schema: str, known: Head, row: Row, *, durable: bool, touches: bool
 ) -> Head | None:
     """Append a line if the log is unchanged since the caller read its row (`known`), and return the new row.
 
@@ -93,8 +93,8 @@ def append_one_row(
     by_place = bool(known.place)
     if by_place:
         values.append(known.place.encode())
-    waits: bool = connection.waits  # type: ignore[attr-defined]  # of DeadlineConnection
-    has_place: bool = connection.has_places  # type: ignore[attr-defined]  # likewise
+    waits: bool = connection.waits
+    has_place: bool = connection.has_places
     statement = statement_for(
         schema,
         layout_of(connection),
@@ -105,5 +105,5 @@ def append_one_row(
         by_place=by_place,
     )
     name = b"append %d%d%d%d%d" % (durable, waits, touches, has_place, by_place)  # one for each combination
-    place = connection.run(name, statement, values, _FORMATS[: len(values)])  # type: ignore[attr-defined]  # likewise
+    place = connection.run(name, statement, values, _FORMATS[: len(values)])
     return None if place is None else known.after([row], place.decode())

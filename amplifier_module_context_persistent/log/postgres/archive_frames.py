@@ -9,16 +9,16 @@ from __future__ import annotations
 import struct
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..archive_format import Frame, compressed, frame_of_entry, is_sealed, lost_frame, no_frame, unpack
 from .layout import LogKey, layout_of
 from .rows import Columns
 
 if TYPE_CHECKING:
-    import psycopg
+    from .connection import Connection
 
-    Connection = psycopg.Connection[Any]
+    Connection = Connection
 
 _CODES = "hhhQIq"
 """The `struct` format of each field of `Columns`, in order. The fields are packed little-endian, column by column."""

@@ -36,9 +36,9 @@ from .sqlstates import NO_RIGHTS
 from .stored_lines import StoredLines
 
 if TYPE_CHECKING:
-    import psycopg
+    from .connection import Connection
 
-    Connection = psycopg.Connection[Any]
+    Connection = Connection
 
 Part = tuple[list[bytes], list[Columns]]
 """Lines of a frame, and their columns."""
@@ -217,7 +217,7 @@ def _is_done(server: Server, schema: str, log_id: LogId, archived: int, limit_s:
 
 
 def _head(connection: Connection, location: Location) -> Head:
-    if not connection.has(ARCHIVE):  # type: ignore[attr-defined]  # of DeadlineConnection
+    if not connection.has(ARCHIVE):
         raise ArchiveError("the tables cannot hold archived logs yet; their owner runs storage init --migrate")
     head = rows.read_head(connection, location.schema, location.name)
     if head is None:

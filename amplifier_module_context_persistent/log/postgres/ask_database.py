@@ -7,7 +7,7 @@ import logging
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from ...errors import AppendError, LogUnreadableError
 from ..database_location import Location, parse_location
@@ -15,9 +15,9 @@ from .replica import place_to_read
 from .server_connections import ServerError, using, was_conflict
 
 if TYPE_CHECKING:
-    import psycopg
+    from .connection import Connection
 
-    Connection = psycopg.Connection[Any]
+    Connection = Connection
 
 logger = logging.getLogger(__name__)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .layout import NUMBERED, Layout
 
@@ -99,46 +99,59 @@ class PreparedStatements:
         return result.get_value(0, 0) if result.ntuples else None
 
 
+class ConnectionFacts(PreparedStatements):
+    """A base class for connections: the time limits, and what was learned about the server and its tables."""
+
+    deadline = float("inf")
+    """The time when a wait ends, of `time.monotonic`."""
+    answer_s = 0.0
+    """How long each answer may take even beyond the deadline, in seconds."""
+    used_s = 0.0
+    """The time of its last use, of `time.monotonic`."""
+    timeline = ""
+    """The server's timeline (`server.timeline_of`) when the connection was made; empty if it has none."""
+    layout: Layout = NUMBERED
+    """The layout of the tables."""
+    steps: frozenset[str] = frozenset()
+    waits = False
+    """Whether the server's own setting made it wait for its disk when this was last checked."""
+    touches = False
+    """Whether appends update the column `touched` (`migration_steps.TOUCHED`)."""
+    has_places = False
+    """Whether the server tells at which place in its table a row is (`rows.Head.place`)."""
+    is_unreplicated = False
+    """Whether the server gave up waiting for a replica, so that a commit is on its own disk only."""
+
+    def has(self, step: str) -> bool:
+        """Return whether the tables had a step of `migration_steps.STEPS` when this connection was made."""
+        return step in self.steps
+
+    def heed(self, notice: Any) -> None:
+        """Set `is_unreplicated` if a notice says that a commit's wait for a replica was cancelled.
+
+        The notice is recognised by its function, because its text is in the server's language.
+        """
+        if notice.source_function == "SyncRepWaitForLSN":
+            self.is_unreplicated = True
+
+
+if TYPE_CHECKING:
+    import psycopg
+
+    class Connection(ConnectionFacts, psycopg.Connection[Any]):
+        """The type of the connections that `connection_class` makes."""
+
+
 def connection_class(psycopg: Any) -> Any:
     """Make the class of connections at run time, because the driver is an extra."""
 
-    class DeadlineConnection(PreparedStatements, psycopg.Connection):  # type: ignore[misc]  # imported only here
+    class DeadlineConnection(ConnectionFacts, psycopg.Connection):  # type: ignore[misc]  # imported only here
         """A connection whose every wait for the server ends at `deadline`, or after `answer_s` if that is later."""
 
         driver = psycopg
-        deadline = float("inf")
-        answer_s = 0.0
-        used_s = 0.0
-        """The time of its last use, of `time.monotonic`."""
-        timeline = ""
-        """The server's timeline (`server.timeline_of`) when the connection was made; empty if it has none."""
-        layout: Layout = NUMBERED
-        """The layout of the tables."""
-        steps: frozenset[str] = frozenset()
-
-        def has(self, step: str) -> bool:
-            """Return whether the tables had a step of `migration_steps.STEPS` when this connection was made."""
-            return step in self.steps
-
-        waits = False
-        """Whether the server's own setting made it wait for its disk when this was last checked."""
-        touches = False
-        """Whether appends update the column `touched` (`migration_steps.TOUCHED`)."""
-        has_places = False
-        """Whether the server tells at which place in its table a row is (`rows.Head.place`)."""
-        is_unreplicated = False
-        """Whether the server gave up waiting for a replica, so that a commit is on its own disk only."""
 
         def wait(self, gen: Generator[Any, Any, Any], interval: float = 0.1, **options: Any) -> Any:
             deadline = max(self.deadline, time.monotonic() + self.answer_s)
             return super().wait(until(gen, deadline), interval, **options)
-
-        def heed(self, notice: Any) -> None:
-            """Set `is_unreplicated` if a notice says that a commit's wait for a replica was cancelled.
-
-            The notice is recognised by its function, because its text is in the server's language.
-            """
-            if notice.source_function == "SyncRepWaitForLSN":
-                self.is_unreplicated = True
 
     return DeadlineConnection

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ...errors import AppendError
 from ..salted_name import salted_name
@@ -14,7 +14,7 @@ from .migration_steps import ERASURES
 from .sqlstates import NO_RIGHTS
 
 if TYPE_CHECKING:
-    import psycopg
+    from .connection import Connection
 
 
 def erasure_lines(storage: str) -> list[str]:
@@ -25,14 +25,12 @@ def erasure_lines(storage: str) -> list[str]:
         LogUnreadableError: the server cannot be queried, so it is unknown what was erased.
     """
     with asking(storage, TIMEOUT_S) as (connection, location):
-        if not connection.has(ERASURES):  # type: ignore[attr-defined]  # of DeadlineConnection
+        if not connection.has(ERASURES):
             return []
         return _lines(connection, location.schema)
 
 
-def is_log_deleted(
-    connection: psycopg.Connection[Any], schema: str, log_ids: Iterable[str], session_id: str
-) -> bool | None:
+def is_log_deleted(connection: Connection, schema: str, log_ids: Iterable[str], session_id: str) -> bool | None:
     """Tell whether a deletion in force names a log. A line that cannot be read is skipped.
 
     Args:
@@ -45,7 +43,7 @@ def is_log_deleted(
         False also if the database has no table for erasures, since nothing is noted there. None if this role may not
         read the table.
     """
-    if not connection.has(ERASURES):  # type: ignore[attr-defined]  # of DeadlineConnection
+    if not connection.has(ERASURES):
         return False
     try:
         with connection.transaction():  # a refusal must not end the caller's transaction
@@ -69,7 +67,7 @@ def is_log_deleted(
     return bool(deleted - lifted)
 
 
-def _lines(connection: psycopg.Connection[Any], schema: str) -> list[str]:
+def _lines(connection: Connection, schema: str) -> list[str]:
     statement = f"select line from {schema}.erasure order by number"
     return [line for (line,) in connection.execute(statement.encode()).fetchall()]
 
@@ -84,7 +82,7 @@ def add_erasure_lines(storage: str, lines: Sequence[str]) -> None:
         AppendError: the server refused, or the connection broke.
     """
     with asking(storage, TIMEOUT_S, AppendError) as (connection, location):
-        if connection.has(ERASURES):  # type: ignore[attr-defined]  # of DeadlineConnection
+        if connection.has(ERASURES):
             statement = (
                 f"insert into {location.schema}.erasure (line) select new.line from unnest(%s::text[]) as new (line)"
             )

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ...errors import LogUnreadableError
 from .ask_database import TIMEOUT_S, ask, asking
 from .layout import layout_of
 
 if TYPE_CHECKING:
-    import psycopg
-
     from ..database_location import Location
+    from .connection import Connection
 
 
 def kept_figures(storage: str, names: Sequence[str], counted: str) -> dict[str, bytes]:
@@ -27,7 +26,7 @@ def kept_figures(storage: str, names: Sequence[str], counted: str) -> dict[str, 
         counted: the counter and version of the wanted figures; figures of another counter or version are not returned.
     """
 
-    def question(connection: psycopg.Connection[Any], location: Location) -> dict[str, bytes]:
+    def question(connection: Connection, location: Location) -> dict[str, bytes]:
         layout = layout_of(connection)
         statement = f"""
             select log.name, figures.told from {location.schema}.figures join {location.schema}.log using (log_id)

@@ -22,11 +22,11 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from uuid import UUID
 
 if TYPE_CHECKING:
-    import psycopg
+    from .connection import Connection
 
 LogId: TypeAlias = int | str
 """The id of a log: a number, or a UUID as text. Making a `uuid.UUID` object would slow down each append."""
@@ -124,7 +124,7 @@ def id_of(name: str) -> str:
     return str(UUID(bytes=hashlib.sha256(name.encode()).digest()[:16]))
 
 
-def layout_of(connection: psycopg.Connection[Any]) -> Layout:
+def layout_of(connection: Connection) -> Layout:
     """Return the layout that the tables had when a connection was made."""
-    layout: Layout = connection.layout  # type: ignore[attr-defined]  # of DeadlineConnection
+    layout: Layout = connection.layout
     return layout

@@ -26,11 +26,10 @@ from .rows import TOUCHED_S
 from .sqlstates import NO_RIGHTS
 
 if TYPE_CHECKING:
-    import psycopg
-
     from ..database_location import Location
+    from .connection import Connection
 
-    Connection = psycopg.Connection[Any]
+    Connection = Connection
 
 
 _FIRST_PAGE, _LARGEST_PAGE = 200, 5_000
@@ -46,7 +45,7 @@ def of_project(connection: Connection) -> str:
     The condition uses the index of projects, if there is one.
     """
     begins = "pg_catalog.starts_with(name, %(project)s || '/')"
-    has_index = connection.has(TOUCHED)  # type: ignore[attr-defined]  # of DeadlineConnection
+    has_index = connection.has(TOUCHED)
     return f"{PROJECT} = %(project)s and {begins}" if has_index else begins
 
 
@@ -66,7 +65,7 @@ def stored_logs(storage: str, project: str | None = None, *, since_s: float | No
     """
 
     def question(connection: Connection, location: Location) -> list[tuple[str, float]]:
-        has_index = connection.has(TOUCHED)  # type: ignore[attr-defined]  # of DeadlineConnection
+        has_index = connection.has(TOUCHED)
         conditions = [of_project(connection) if project is not None else "true"]
         if since_s is not None:
             at_least = "pg_catalog.to_timestamp(%(since)s::double precision)"
@@ -95,7 +94,7 @@ def stored_logs_of_id(storage: str, beginning: str, project: str | None = None) 
     """
 
     def question(connection: Connection, location: Location) -> list[tuple[str, float]]:
-        if connection.has(BY_ID):  # type: ignore[attr-defined]  # of DeadlineConnection
+        if connection.has(BY_ID):
             begins = f"{ID} >= %(beginning)s::text and {ID} < %(beginning)s::text || %(last)s::text"
         else:
             begins = f"pg_catalog.starts_with({ID}, %(beginning)s::text)"
@@ -198,7 +197,7 @@ def _page(storage: str, project: str | None, last: _PageRow | None, size: int) -
     """
 
     def question(connection: Connection, location: Location) -> tuple[list[_PageRow], timedelta]:
-        has_index = connection.has(TOUCHED)  # type: ignore[attr-defined]  # of DeadlineConnection
+        has_index = connection.has(TOUCHED)
         order = "touched" if has_index else "changed"
         conditions = [of_project(connection) if project is not None else "true"]
         values: dict[str, Any] = {"project": project, "size": size}
@@ -264,7 +263,7 @@ def logs_with_word(storage: str, word: bytes, unless: bytes, *, ignores_case: bo
             )
             select name from found join {location.schema}.log using (log_id)
         """
-        if connection.has(ARCHIVE):  # type: ignore[attr-defined]  # of DeadlineConnection
+        if connection.has(ARCHIVE):
             statement += f" union select name from {location.schema}.log where archived > 0"
         return {name for (name,) in connection.execute(statement.encode(), [word, unless]).fetchall()}
 
@@ -304,7 +303,7 @@ def archived_among(storage: str, names: Sequence[str]) -> set[str]:
     """
 
     def question(connection: Connection, location: Location) -> set[str]:
-        if connection.has(ARCHIVE):  # type: ignore[attr-defined]  # of DeadlineConnection
+        if connection.has(ARCHIVE):
             layout = layout_of(connection)
             statement = f"""
                 select name from {location.schema}.log
@@ -335,7 +334,7 @@ def keep_glances(storage: str, new: Sequence[tuple[str, int, str, int]]) -> None
         layout = layout_of(connection)
         row_of_text = f"record.log_id = log.log_id {layout.same_generation} and record.at = new.at"
         has_row = ""
-        if connection.has(ARCHIVE):  # type: ignore[attr-defined]  # of DeadlineConnection
+        if connection.has(ARCHIVE):
             has_row = f"""where log.archived = 0 or new.at < 0 or exists (
                 select from {location.schema}.record where {row_of_text})"""
         statement = f"""
@@ -424,7 +423,7 @@ def delete_stored_log(
     advice = "; look whether the log is there before trying again"
     with asking(location, timeout_s, AppendError, advice) as (connection, parsed):
         time.sleep(seconds_until_marked(connection, parsed))
-        connection.deadline = time.monotonic() + timeout_s  # type: ignore[attr-defined]  # of DeadlineConnection
+        connection.deadline = time.monotonic() + timeout_s
         rows.begin(connection, limit_s=timeout_s)
         head = rows.read_head(connection, parsed.schema, parsed.name, lock=True)
         if head is None:

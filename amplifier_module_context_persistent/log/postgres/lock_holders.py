@@ -6,10 +6,10 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    import psycopg
+    from .connection import Connection
 
 
-def blockers_of(connection: psycopg.Connection[Any], pid: int) -> str:
+def blockers_of(connection: Connection, pid: int) -> str:
     """Return the processes that block a process of the server; "" if none does.
 
     Raises:

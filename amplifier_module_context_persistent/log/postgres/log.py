@@ -23,7 +23,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ...errors import AppendError, LogFailedError
 from ..batch import append_in_parts, prepare_part
@@ -44,7 +44,7 @@ from .server_connections import FIRST_SHARE, PAUSE_S, Server, ServerError, is_re
 from .sqlstates import CONFLICTS, LOCK_NOT_AVAILABLE, READ_ONLY
 
 if TYPE_CHECKING:
-    import psycopg
+    from .connection import Connection
 
 logger = logging.getLogger(__name__)
 
@@ -166,7 +166,7 @@ class PostgresLog(PostgresReader):
             server.marks.give_back(mark_key(self.location))
         super().close()
 
-    def _begin_anew(self, connection: psycopg.Connection[Any]) -> bool:
+    def _begin_anew(self, connection: Connection) -> bool:
         """Create the log again if a failover to a lagging replica lost all of it. Return whether the log exists again.
 
         The lines are written again unchanged, if all of them are still in memory. A log that was removed on the same
@@ -174,7 +174,7 @@ class PostgresLog(PostgresReader):
         is read after the new row is there: then a deletion by another client has ended before, or finds the new row.
         """
         timeline_before = self._timeline
-        timeline = connection.timeline and timeline_of(connection)  # type: ignore[attr-defined]  # of DeadlineConnection
+        timeline = connection.timeline and timeline_of(connection)
         may_be_failover = timeline_before and timeline and timeline_before != timeline
         if not self._has_written or not may_be_failover:
             return False
@@ -207,7 +207,7 @@ class PostgresLog(PostgresReader):
         )
         return True
 
-    def _check_not_deleted(self, connection: psycopg.Connection[Any]) -> None:
+    def _check_not_deleted(self, connection: Connection) -> None:
         """Raise an error if the list of erasures names this log. Also if it cannot be read: the log may be in it."""
         ids = [str(header["log_id"]) for header in self.index.headers if header.get("log_id")]
         session_id = self.location.name.rpartition("/")[2]
@@ -250,19 +250,17 @@ class PostgresLog(PostgresReader):
             deadline = end
             lock = True
 
-    def _attempt(
-        self, connection: psycopg.Connection[Any], batch: Sequence[Prepare], *, lock: bool
-    ) -> _SentRows | None:
+    def _attempt(self, connection: Connection, batch: Sequence[Prepare], *, lock: bool) -> _SentRows | None:
         """Send the first part of a batch, and return it; None if nothing was stored because the log has changed.
 
         Raises:
             ServerError: the server refused, or the connection broke.
         """
-        connection.is_unreplicated = False  # type: ignore[attr-defined]  # of DeadlineConnection
+        connection.is_unreplicated = False
         if self.head is None:  # before the transaction, because a rollback must not remove the new log
             self.take_in(connection, create=True)
             in_time = time.monotonic() + self.timeout_s * FIRST_SHARE
-            connection.deadline = max(connection.deadline, in_time)  # type: ignore[attr-defined]  # likewise
+            connection.deadline = max(connection.deadline, in_time)
         if lock:
             rows.begin(connection, limit_s=self.timeout_s)
         sent_before = self._sent
@@ -272,13 +270,13 @@ class PostgresLog(PostgresReader):
         elif lock:
             with self._forgetting_refused():
                 connection.execute(b"commit")
-        if self._durable and connection.is_unreplicated:  # type: ignore[attr-defined]  # likewise
+        if self._durable and connection.is_unreplicated:
             raise ServerError("the server gave up waiting for its replica")
         if sent is not None:
             self._acknowledge(connection, sent)
         return sent
 
-    def _send(self, connection: psycopg.Connection[Any], batch: Sequence[Prepare], *, lock: bool) -> _SentRows | None:
+    def _send(self, connection: Connection, batch: Sequence[Prepare], *, lock: bool) -> _SentRows | None:
         """Send the first part of a batch, and return it; None if the log has changed.
 
         If an earlier attempt sent lines, first find out whether these are stored. `_sent` keeps the sent lines if an
@@ -316,11 +314,11 @@ class PostgresLog(PostgresReader):
             return None
         return replace(sent, place=stored.place)
 
-    def _store(self, connection: psycopg.Connection[Any], sent: _SentRows) -> Head | None:
+    def _store(self, connection: Connection, sent: _SentRows) -> Head | None:
         """Append rows on the server, and return the log's row. None if the log has changed; then nothing is stored."""
         schema = self.location.schema
         durable = self._durable
-        touches = connection.touches  # type: ignore[attr-defined]  # of DeadlineConnection
+        touches = connection.touches
         with self._forgetting_refused():
             if len(sent.rows) == 1:
                 return append_one_row(connection, schema, sent.after, sent.rows[0], durable=durable, touches=touches)
@@ -351,7 +349,7 @@ class PostgresLog(PostgresReader):
                 self._sent = None
             raise
 
-    def _is_stored(self, connection: psycopg.Connection[Any], sent: _SentRows) -> bool:
+    def _is_stored(self, connection: Connection, sent: _SentRows) -> bool:
         """Return whether the sent lines are in the log. The log must have been read to its end, and its row be locked.
 
         Raises:
@@ -365,7 +363,7 @@ class PostgresLog(PostgresReader):
         found = self.stored.lines(connection, first, stop)
         return list(found) == [row.line for row in sent.rows]
 
-    def _acknowledge(self, connection: psycopg.Connection[Any], sent: _SentRows) -> None:
+    def _acknowledge(self, connection: Connection, sent: _SentRows) -> None:
         """Add stored lines to the index, unless they were read already.
 
         An earlier append may have ended without an answer of the server (`_unresolved`). Now its outcome is found out,

@@ -12,15 +12,14 @@ from __future__ import annotations
 
 import time
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from .open_marks import is_direct
 from .server_connections import TIMELINE
 
 if TYPE_CHECKING:
-    import psycopg
-
     from ..database_location import Location
+    from .connection import Connection
 
 SETTLED_S = 20.0
 """How long after a start all sessions have marked their logs again, in seconds: more than `open_marks.CHECK_S`, the
@@ -35,7 +34,7 @@ _first_seen: dict[str, float] = {}
 """When this process first saw a timeline that began with a failover, of `time.monotonic`."""
 
 
-def seconds_until_marked(connection: psycopg.Connection[Any], location: Location) -> float:
+def seconds_until_marked(connection: Connection, location: Location) -> float:
     """Return the seconds until all open sessions have had the time to mark their logs; 0 if they had.
 
     0 also if no session can mark its log, since a pooler is in between, and if the server does not tell when it began.
@@ -46,7 +45,7 @@ def seconds_until_marked(connection: psycopg.Connection[Any], location: Location
     """
     if not (location.prepares and is_direct(connection)):
         return 0.0
-    with suppress(connection.driver.Error):  # type: ignore[attr-defined]  # of DeadlineConnection
+    with suppress(connection.driver.Error):
         ((since_start_s, timeline, timeline_of_checkpoint),) = connection.execute(_ABOUT_START).fetchall()
         since_s = float(since_start_s)
         if timeline and int(timeline.rpartition("/")[2], 16) != timeline_of_checkpoint:

@@ -27,7 +27,7 @@ from .server_connections import ServerError, using
 from .sqlstates import LOCK_NOT_AVAILABLE
 
 if TYPE_CHECKING:
-    import psycopg
+    from .connection import Connection
 
 _BLOCK_ROWS = 2_000
 _BLOCK_BYTES = 4 << 20
@@ -118,7 +118,7 @@ class NewStoredLog:
         return not self.connection.execute(statement.encode(), key).fetchall()
 
     @property
-    def connection(self) -> psycopg.Connection[Any]:
+    def connection(self) -> Connection:
         """The connection, within the transaction. Each answer of the server may take `timeout_s`.
 
         Raises:
@@ -219,7 +219,7 @@ class NewStoredLog:
             LogFailedError: the server does not answer, so the outcome is unknown.
         """
 
-        def is_ours(connection: psycopg.Connection[Any]) -> bool:
+        def is_ours(connection: Connection) -> bool:
             rows.begin(connection, limit_s=self._timeout_s)
             head = rows.read_head(connection, self.location.schema, name, lock=True)
             return head is not None and head.key == self._key

@@ -28,9 +28,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    import psycopg
-
     from ..database_location import Location
+    from .connection import Connection
 
 logger = logging.getLogger(__name__)
 
@@ -54,13 +53,13 @@ def mark_key(location: Location) -> int:
     return int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "big", signed=True)
 
 
-def is_direct(connection: psycopg.Connection[Any]) -> bool:
+def is_direct(connection: Connection) -> bool:
     """Return whether a connection leads directly to the server. A pooler reports another process id than the server."""
     found = connection.execute(b"select pg_catalog.pg_backend_pid()").fetchone()
     return found is not None and found[0] == connection.info.backend_pid
 
 
-def may_go(connection: psycopg.Connection[Any], location: Location) -> bool:
+def may_go(connection: Connection, location: Location) -> bool:
     """Lock a log against new marks until the transaction ends; return False if a session has it open."""
     found = connection.execute(b"select pg_catalog.pg_try_advisory_xact_lock(%s)", [mark_key(location)]).fetchone()
     return bool(found and found[0])
@@ -74,7 +73,7 @@ class OpenMarks:
         connect: makes a connection, given a deadline (of `time.monotonic`).
     """
 
-    connect: Callable[[float], psycopg.Connection[Any]]
+    connect: Callable[[float], Connection]
     _counts: Counter[int] = field(default_factory=Counter)
     """How many open logs of this process have each key."""
     _missing: set[int] = field(default_factory=set)

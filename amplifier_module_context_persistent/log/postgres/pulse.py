@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    import psycopg
+    from .connection import Connection
 
 
 class Pulse:
@@ -23,7 +23,7 @@ class Pulse:
         every_s: the interval in seconds.
     """
 
-    def __init__(self, connection: psycopg.Connection[Any], every_s: float) -> None:
+    def __init__(self, connection: Connection, every_s: float) -> None:
         self._connection = connection
         self._every_s = every_s
         self._ended = threading.Event()

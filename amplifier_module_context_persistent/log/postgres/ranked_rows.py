@@ -22,9 +22,9 @@ from .server_connections import ServerError, using
 from .sqlstates import NO_RIGHTS
 
 if TYPE_CHECKING:
-    import psycopg
+    from .connection import Connection
 
-    Connection = psycopg.Connection[Any]
+    Connection = Connection
 
 ANSWER_S = 10.0
 CHUNK = 256
@@ -82,7 +82,7 @@ class RankedServer:
         self._layout = layout_of(connection)
 
     def _ask(self, statement: str, *values: Any) -> list[tuple[Any, ...]]:
-        self._connection.deadline = time.monotonic() + ANSWER_S  # type: ignore[attr-defined]  # of DeadlineConnection
+        self._connection.deadline = time.monotonic() + ANSWER_S
         return self._connection.execute(statement.encode(), values).fetchall()
 
     def logs(self, names: Sequence[str]) -> dict[str, RankedLog]:

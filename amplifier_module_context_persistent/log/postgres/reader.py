@@ -12,7 +12,7 @@ import errno
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from ...errors import LogUnreadableError
 from ..contract import FrameDamage, LogDescription
@@ -34,7 +34,7 @@ from .server_connections import FIRST_SHARE, Server, ServerError, give_back, tak
 from .stored_lines import StoredLines
 
 if TYPE_CHECKING:
-    import psycopg
+    from .connection import Connection
 
 logger = logging.getLogger(__name__)
 
@@ -146,7 +146,7 @@ class PostgresReader:
         self.stored.forget()
         self._forget()
 
-    def _ask(self, function: Callable[[psycopg.Connection[Any]], T]) -> T:
+    def _ask(self, function: Callable[[Connection], T]) -> T:
         """Call a function that only reads, with a connection, and return its result.
 
         Raises:
@@ -167,7 +167,7 @@ class PostgresReader:
         """
         self._ask(self.take_in)
 
-    def take_in(self, connection: psycopg.Connection[Any], *, create: bool = False, lock: bool = False) -> None:
+    def take_in(self, connection: Connection, *, create: bool = False, lock: bool = False) -> None:
         """Read new records. If a purge replaces the log meanwhile, read the log from the start again.
 
         Args:
@@ -188,7 +188,7 @@ class PostgresReader:
                 self._forget()
         return self._take_in(connection, create=create, lock=lock)
 
-    def _take_in(self, connection: psycopg.Connection[Any], *, create: bool, lock: bool) -> None:
+    def _take_in(self, connection: Connection, *, create: bool, lock: bool) -> None:
         read_before = self.head
         if read_before is None and self._lines_known:
             read_before = self._reading
@@ -211,7 +211,7 @@ class PostgresReader:
         self._reading = head
         if head is None:
             return
-        self._timeline = connection.timeline  # type: ignore[attr-defined]  # of DeadlineConnection
+        self._timeline = connection.timeline
         self.stored.follow(head)
         if head == self.head:  # the checksum in the row covers all lines
             self.head = head  # at another place perhaps
@@ -219,10 +219,10 @@ class PostgresReader:
         was_purged = read_before is not None and read_before.key != head.key
         self._read_new(connection, head, was_purged=was_purged)
 
-    def _read_head(self, connection: psycopg.Connection[Any], *, lock: bool) -> Head | None:
+    def _read_head(self, connection: Connection, *, lock: bool) -> Head | None:
         return rows.read_head(connection, self.location.schema, self.location.name, lock=lock)
 
-    def _read_new(self, connection: psycopg.Connection[Any], head: Head, *, was_purged: bool) -> None:
+    def _read_new(self, connection: Connection, head: Head, *, was_purged: bool) -> None:
         """Read the lines up to `head` that the index lacks.
 
         If the known lines are not in the log any more, read all lines.
@@ -244,11 +244,11 @@ class PostgresReader:
             self.lost_messages += lost
             logger.error("%s: %d messages that it held are gone; restore them from a backup", self.shown, lost)
 
-    def _begin_anew(self, connection: psycopg.Connection[Any]) -> bool:
+    def _begin_anew(self, connection: Connection) -> bool:
         """Create a log again that a failover lost completely. Return False if the log may have been removed."""
         return False
 
-    def _read_to(self, connection: psycopg.Connection[Any], head: Head) -> None:
+    def _read_to(self, connection: Connection, head: Head) -> None:
         """Add the next rows to the index, block by block. After an error, the rows read so far stay in the index."""
         while self._trusting and head.head - self._lines_known > _FEW_ROWS:
             stop = min(head.head, self._lines_known + _MOST_ROWS)
@@ -264,7 +264,7 @@ class PostgresReader:
             scan_line(self.scanner, line)
         self.bytes.keep(dict(enumerate(lines, self._lines_known - len(lines))))
 
-    def _take_columns(self, connection: psycopg.Connection[Any], start: int, stop: int) -> bool:
+    def _take_columns(self, connection: Connection, start: int, stop: int) -> bool:
         """Add rows to the index by their columns. Return False, and do nothing, if columns or lines are missing."""
         columns = self.stored.columns(connection, start, stop)
         wanted = lines_to_read(columns)
@@ -341,7 +341,7 @@ class PostgresReader:
         yield from self.bytes.lines(last)
         yield from (line[:-1] for line in self.bytes.lines(self.scanner.offset, last))
 
-    def _continues(self, connection: psycopg.Connection[Any], head: Head) -> bool:
+    def _continues(self, connection: Connection, head: Head) -> bool:
         """Return whether the log still begins with the lines that were read, judged by the last line's checksum."""
         if not self._lines_known:
             return True

@@ -20,7 +20,7 @@ from ..database_location import Location, host_and_port, parse_location
 from .server_connections import ServerError, conninfo_of, read_conninfo, using
 
 if TYPE_CHECKING:
-    import psycopg
+    from .connection import Connection
 
 _LIMIT_S = 5.0
 _LAG = b"""
@@ -111,7 +111,7 @@ def _replica_of(location: Location) -> Location:
     return replace(location, conninfo=conninfo_of(given), read="")
 
 
-def _lag_of(connection: psycopg.Connection[Any], host: str) -> ReplicaLag:
+def _lag_of(connection: Connection, host: str) -> ReplicaLag:
     """Ask a server for the lag of its data. A server of another kind than PostgreSQL may not know its lag."""
     with contextlib.suppress(Exception):  # after any error, the sessions can still be read
         row = connection.execute(_LAG).fetchone()

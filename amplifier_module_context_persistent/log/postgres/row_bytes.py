@@ -15,9 +15,9 @@ from . import rows
 from .stored_lines import StoredLines
 
 if TYPE_CHECKING:
-    import psycopg
+    from .connection import Connection
 
-    Ask = Callable[[Callable[[psycopg.Connection[Any]], Any]], Any]
+    Ask = Callable[[Callable[[Connection], Any]], Any]
 
 
 KEPT_BYTES = 4 << 20
@@ -133,7 +133,7 @@ class RowBytes:
             number += len(block)
             yield from (line + b"\n" for line in block)
 
-    def block(self, connection: psycopg.Connection[Any], start: int, stop: int) -> list[bytes]:
+    def block(self, connection: Connection, start: int, stop: int) -> list[bytes]:
         """Read a block of lines from number `start` on: at least one line, at most up to before `stop`.
 
         Raises:

@@ -19,9 +19,9 @@ from .layout import LogId, LogKey, id_of, layout_of
 from .migration_steps import ARCHIVE
 
 if TYPE_CHECKING:
-    import psycopg
+    from .connection import Connection
 
-    Connection = psycopg.Connection[Any]
+    Connection = Connection
 
 MESSAGE, CONTROL, OTHER, INDEXED, RECEIPT = range(5)
 """Kinds of rows, in this order: a message record, whose line must be read; a control record, whose line must be read;
@@ -160,15 +160,15 @@ def limit_waits(connection: Connection, *, limit_s: float, idle_s: float = 0.0) 
         f" pg_catalog.set_config('idle_in_transaction_session_timeout', %s, true), {_ANY_LENGTH}".encode(),
         limits,
     ).fetchone()
-    connection.waits = bool(row and row[0])  # type: ignore[attr-defined]  # of DeadlineConnection
+    connection.waits = bool(row and row[0])
 
 
 def read_head(connection: Connection, schema: str, name: str, *, lock: bool = False) -> Head | None:
     """Return a log's row; None if there is no such log. With `lock`, the row is locked until the transaction ends."""
     layout = layout_of(connection)
-    has_archive = connection.has(ARCHIVE)  # type: ignore[attr-defined]  # of DeadlineConnection
+    has_archive = connection.has(ARCHIVE)
     archived = "archived" if has_archive else "0"
-    place = place_of_row(has_place=connection.has_places)  # type: ignore[attr-defined]  # likewise
+    place = place_of_row(has_place=connection.has_places)
     for_update = " for update" if lock else ""
     statement = f"""
         select {layout.id_from("log_id")}, head, size, crc, generation, {archived}, {place}
@@ -181,7 +181,7 @@ def read_head(connection: Connection, schema: str, name: str, *, lock: bool = Fa
 
 def read_archived(connection: Connection, schema: str, log_id: LogId) -> int | None:
     """Return the number of a log's archived lines; None if there is no such log, or no table for archived lines."""
-    if not connection.has(ARCHIVE):  # type: ignore[attr-defined]  # of DeadlineConnection
+    if not connection.has(ARCHIVE):
         return None
     row = connection.execute(f"select archived from {schema}.log where log_id = %s".encode(), [log_id]).fetchone()
     return row[0] if row else None
@@ -311,7 +311,7 @@ def append(
     columns = layout_of(connection).key_columns
     touching = TOUCHING if touches else ""
     at_place = " and log.ctid = %(place)s::tid" if known.place else ""
-    place = place_of_row(has_place=connection.has_places)  # type: ignore[attr-defined]  # of DeadlineConnection
+    place = place_of_row(has_place=connection.has_places)
     statement = f"""
         with advanced as (
             update {schema}.log as log

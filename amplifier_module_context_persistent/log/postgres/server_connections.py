@@ -40,6 +40,8 @@ from .sqlstates import CONFLICTS, CONNECTION_CLASSES, READ_ONLY, with_advice
 if TYPE_CHECKING:
     import psycopg
 
+    from .connection import Connection
+
 logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
@@ -165,7 +167,7 @@ class Server:
             self._marks.forget()
 
     @contextmanager
-    def connected(self, deadline: float, *, answer_s: float = 0.0) -> Iterator[psycopg.Connection[Any]]:
+    def connected(self, deadline: float, *, answer_s: float = 0.0) -> Iterator[Connection]:
         """Give this thread a connection while a block lasts. A nested block gets the same connection.
 
         A transaction that the block leaves open is rolled back.
@@ -200,7 +202,7 @@ class Server:
 
     def ask(
         self,
-        function: Callable[[psycopg.Connection[Any]], T],
+        function: Callable[[Connection], T],
         limit_s: float,
         *,
         reached: Callable[[], int] = lambda: 0,
@@ -239,7 +241,7 @@ class Server:
         return connection is not None and not connection.closed
 
     @contextmanager
-    def telling(self, connection: psycopg.Connection[Any]) -> Iterator[None]:
+    def telling(self, connection: Connection) -> Iterator[None]:
         """Convert an error of a connection in a block to a `ServerError`.
 
         If the outcome is unknown, close the connection.
@@ -266,7 +268,7 @@ class Server:
         for connection in free:
             connection.pgconn.finish()  # `close` could wait for a server that does not answer
 
-    def _take(self, deadline: float) -> psycopg.Connection[Any]:
+    def _take(self, deadline: float) -> Connection:
         with self._guard:
             connection = self._free.pop() if self._free else None
         if connection is not None and self._is_alive(connection, deadline):
@@ -297,7 +299,7 @@ class Server:
             with self._guard:
                 self._free.append(connection)
 
-    def _give_up(self, connection: psycopg.Connection[Any]) -> str:
+    def _give_up(self, connection: Connection) -> str:
         """Close a connection, and cancel its statement on the server.
 
         Returns:
@@ -318,7 +320,7 @@ class Server:
         connection.pgconn.finish()
         return f"; it waits for {holders}" if holders else ""
 
-    def _connect(self, deadline: float) -> psycopg.Connection[Any]:
+    def _connect(self, deadline: float) -> Connection:
         psycopg = _import_psycopg()
         try:
             connection = self._connect_once(psycopg, deadline)
@@ -333,7 +335,7 @@ class Server:
             raise
         return connection
 
-    def _connect_once(self, psycopg: Any, deadline: float) -> psycopg.Connection[Any]:
+    def _connect_once(self, psycopg: Any, deadline: float) -> Connection:
         left_s = max(deadline - time.monotonic(), 0.0)
         given = read_conninfo(self.location)
         defaults = {name: value for name, value in _DEFAULTS.items() if name not in given}
@@ -350,7 +352,7 @@ class Server:
         connection.isolation_level = psycopg.IsolationLevel.READ_COMMITTED  # of `transaction()`, as of `rows.begin`
         return connection  # type: ignore[no-any-return]  # its class is made at run time
 
-    def _check(self, psycopg: Any, connection: psycopg.Connection[Any]) -> None:
+    def _check(self, psycopg: Any, connection: Connection) -> None:
         schema = self.location.schema
         shown = self.location.shown
         if connection.info.encoding != "utf-8":  # the location gives another, or a pooler does not pass ours on
@@ -370,15 +372,15 @@ class Server:
             reason = f"{shown} has no tables of ours in the schema {schema}; context-persistent storage init makes them"
             raise LogUnreadableError(errno.ENOENT, reason)
         version, fsync, waits, done, may_touch = row
-        self._steps = connection.steps = names_done(done)  # type: ignore[attr-defined]  # of DeadlineConnection
-        connection.waits = waits  # type: ignore[attr-defined]  # likewise
-        connection.touches = connection.has(TOUCHED) and may_touch  # type: ignore[attr-defined]  # likewise
+        self._steps = connection.steps = names_done(done)
+        connection.waits = waits
+        connection.touches = connection.has(TOUCHED) and may_touch
         self._learn_kind(psycopg, connection)
         if version not in LAYOUTS:
             what = "newer: update this package" if version > SCHEMA_VERSION else "older: run storage init --migrate"
             reason = f"the tables in {shown} have version {version}, which is {what} (this one knows {SCHEMA_VERSION})"
             raise LogUnreadableError(errno.EPROTO, reason)
-        connection.layout = LAYOUTS[version]  # type: ignore[attr-defined]  # of DeadlineConnection
+        connection.layout = LAYOUTS[version]
         if fsync == "off":
             logger.warning("%s runs with fsync=off: what it acknowledges does not survive a power cut", shown)
         _warn_of_unproved_host(connection.info, shown)
@@ -398,7 +400,7 @@ class Server:
                 connection.has_places = True
 
 
-def read_steps(connection: psycopg.Connection[Any], schema: str) -> frozenset[str]:
+def read_steps(connection: Connection, schema: str) -> frozenset[str]:
     """Read the names of the steps (`migration_steps.STEPS`) that are done in the tables.
 
     Raises:
@@ -408,7 +410,7 @@ def read_steps(connection: psycopg.Connection[Any], schema: str) -> frozenset[st
     return names_done(row[0]) if row else frozenset()
 
 
-def timeline_of(connection: psycopg.Connection[Any]) -> str:
+def timeline_of(connection: Connection) -> str:
     """Return the cluster's id and the timeline of a server, as text; "" for a replica. A failover changes the timeline.
 
     Raises:

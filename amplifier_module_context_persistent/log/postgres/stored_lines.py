@@ -14,7 +14,7 @@ import logging
 from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ...errors import DependencyError, LogUnreadableError
 from ..archive_format import FRAME_BYTES, Frame, decompressed, stand_in
@@ -27,9 +27,9 @@ from .rows import Columns, Head
 from .server_connections import read_steps
 
 if TYPE_CHECKING:
-    import psycopg
+    from .connection import Connection
 
-    Connection = psycopg.Connection[Any]
+    Connection = Connection
 
 logger = logging.getLogger(__name__)
 
@@ -180,8 +180,8 @@ class StoredLines:
         """Read the number of archived lines again, and return whether the log was archived or brought back."""
         was_replaced = self._was_replaced
         self._was_replaced = False
-        if not connection.has(ARCHIVE):  # type: ignore[attr-defined]  # of DeadlineConnection
-            connection.steps = read_steps(connection, self._schema)  # type: ignore[attr-defined]  # likewise
+        if not connection.has(ARCHIVE):
+            connection.steps = read_steps(connection, self._schema)
         key = self._of[0]
         archived = rows.read_archived(connection, self._schema, key.log_id)
         if archived is None or (archived == self.archived and not was_replaced):
