@@ -4,12 +4,10 @@ Each line of the log is a row with the bytes of a file's line. So checksums, for
 session moves between file and database byte for byte. Rules:
 - An append is one statement, which does nothing if the log has changed meanwhile. Then the new lines are read, the
   records are prepared again, and the log's row is locked for that. No lock outlives a transaction.
-- **An unknown outcome** (the connection broke after a statement was sent) is decided under the lock of the log's row,
-  by comparing the lines at the append's numbers with the sent lines. The old statement cannot be executed later, since
-  the log's head has moved on by then. "Not stored" is reported only after such a decision. If none is possible before
-  the deadline, the append fails with `LogFailedError`, and the next append begins with the decision.
+- If the connection broke after a statement was sent, `unknown_outcome` decides under the lock whether its lines are
+  stored. If that is not possible before the deadline, the append fails with `LogFailedError`.
 - Acknowledged records that are missing (a failover to a lagging server) are reported; the log is never taken for a new
-  one.
+  one. A log that is missing whole is created again (`begin_after_failover`).
 
 `lock_timeout_s` limits the wait for the connection, for an unreachable server, and for each of its answers. Reading a
 long log takes many answers, and continues at the same place after a broken connection.
@@ -20,28 +18,27 @@ from __future__ import annotations
 import errno
 import logging
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ...errors import AppendError, LogFailedError
-from ..batch import append_in_parts, prepare_part
+from ...errors import AppendError
+from ..batch import Part, append_in_parts, prepare_part
 from ..checksum import seal
 from ..contract import Outcome, Prepare
 from ..database_location import Location, parse_location, without_password
-from ..forked_process import is_child_of
 from ..record_limits import MAX_RECORD_BYTES
 from ..scanner import Scanner
 from . import rows
 from .append_one_row import append_one_row
-from .erasure_rows import is_log_deleted
+from .begin_after_failover import LogDeletedError, LogExistsError, LostLog, create_again, may_be_failover
 from .index_columns import row_of, row_of_sealed
-from .open_marks import mark_key
+from .open_marks import SessionMark
 from .reader import PostgresReader
 from .rows import Head, Row
-from .server_connections import FIRST_SHARE, PAUSE_S, Server, ServerError, is_refusal, timeline_of
+from .server_connections import FIRST_SHARE, PAUSE_S, ServerError
 from .sqlstates import CONFLICTS, LOCK_NOT_AVAILABLE, READ_ONLY
+from .unknown_outcome import SentRows, UnknownOutcome
 
 if TYPE_CHECKING:
     from .connection import Connection
@@ -50,27 +47,6 @@ logger = logging.getLogger(__name__)
 
 _RETRIED = frozenset({*CONFLICTS, LOCK_NOT_AVAILABLE, "57014", READ_ONLY})
 """SQLSTATE: serialization failure, deadlock, lock not available, query cancelled, read-only. Nothing was done."""
-
-
-class _LogDeletedError(Exception):
-    """The log was deleted, or this may be so."""
-
-
-@dataclass(frozen=True, slots=True)
-class _SentRows:
-    """Lines that were sent to the server.
-
-    Attributes:
-        after: the log's row before these lines.
-        rows: the lines.
-        outcomes: the outcomes of their callers, valid once the lines are stored.
-        place: the place of the log's row after the lines were stored (`Head.place`); "" if it is unknown.
-    """
-
-    after: Head
-    rows: list[Row]
-    outcomes: list[Outcome]
-    place: str = ""
 
 
 class PostgresLog(PostgresReader):
@@ -111,14 +87,8 @@ class PostgresLog(PostgresReader):
         )
         without_password(location)  # so that what `describe` names can be opened in this process
         self._durable = durability == "fsync"
-        self._sent: _SentRows | None = None
-        """The sent lines of the current append, which may be stored."""
-        self._unresolved: _SentRows | None = None
-        """The sent lines of an earlier append whose outcome is unknown."""
-        self._marks_open = marks_open and self.location.prepares
-        self._marked_in: Server | None = None
-        """The server in which the log is marked as open."""
-        self._is_mark_doubtful = False
+        self._outcome = UnknownOutcome(self.shown, self.stored, self._known)
+        self._mark = SessionMark(self.location) if marks_open and self.location.prepares else None
         self._has_written = False
 
     @property
@@ -150,50 +120,39 @@ class PostgresLog(PostgresReader):
             raise BlockingIOError(errno.EWOULDBLOCK, "a server is to be waited for", self.shown)
         outcomes = append_in_parts(batch, self._append_part, wait=wait)
         self._has_written = True
-        self._mark()
+        self._keep_mark()
         return outcomes
 
     def follow(self) -> None:
         """Read records that others appended, and mark the log as open; errors as in `PostgresReader`."""
         super().follow()
-        self._mark()
+        self._keep_mark()
 
     def close(self) -> None:
         """Release the connection and the mark, and drop the index; a later call opens the log again."""
-        server = self._marked_in
-        self._marked_in = None
-        if server is not None and not is_child_of(server.pid):
-            server.marks.give_back(mark_key(self.location))
+        if self._mark is not None:
+            self._mark.give_back()
         super().close()
 
-    def _begin_anew(self, connection: Connection) -> bool:
-        """Create the log again if a failover to a lagging replica lost all of it. Return whether the log exists again.
+    def _keep_mark(self) -> None:
+        """Mark the log as open, if it exists."""
+        if self._mark is not None and self.describe().exists:
+            self._mark.keep(self._server)
 
-        The lines are written again unchanged, if all of them are still in memory. A log that was removed on the same
-        server stays removed. So does a log that was deleted after the failover, as the list of erasures says. The list
-        is read after the new row is there: then a deletion by another client has ended before, or finds the new row.
-        """
-        timeline_before = self._timeline
-        timeline = connection.timeline and timeline_of(connection)
-        may_be_failover = timeline_before and timeline and timeline_before != timeline
-        if not self._has_written or not may_be_failover:
+    def _begin_anew(self, connection: Connection) -> bool:
+        """Create the log again if a failover lost all of it, and it was not deleted. Return whether it exists again."""
+        if not self._has_written or not may_be_failover(self._timeline, connection):
             return False
-        schema = self.location.schema
         messages = len(self.index)
         scanner = Scanner(self.max_record_bytes)
         new = [row_of(line, scanner) for line in self.bytes.all_kept(self._lines_known)]
-        restored = None
+        log_ids = [str(header["log_id"]) for header in self.index.headers if header.get("log_id")]
+        lost = LostLog(self.location, self._known().generation, log_ids, new)
         try:
-            with connection.transaction():
-                rows.limit_waits(connection, limit_s=self.timeout_s)
-                # with its generation, so that a line whose outcome is unknown is looked for in it
-                begun = rows.create(connection, schema, self.location.name, generation=self._known().generation)
-                if begun is None:
-                    return True  # another process of this session has done it
-                self._check_not_deleted(connection)
-                if new:
-                    restored = rows.append(connection, schema, begun, new, durable=self._durable)
-        except _LogDeletedError as error:
+            restored = create_again(connection, lost, limit_s=self.timeout_s, durable=self._durable)
+        except LogExistsError:
+            return True
+        except LogDeletedError as error:
             logger.error("%s: not begun anew after a failover: %s", self.shown, error)  # noqa: TRY400 - no fault of ours
             return False
         self.lost_messages += messages
@@ -207,35 +166,12 @@ class PostgresLog(PostgresReader):
         )
         return True
 
-    def _check_not_deleted(self, connection: Connection) -> None:
-        """Raise an error if the list of erasures names this log. Also if it cannot be read: the log may be in it."""
-        ids = [str(header["log_id"]) for header in self.index.headers if header.get("log_id")]
-        session_id = self.location.name.rpartition("/")[2]
-        is_deleted = is_log_deleted(connection, self.location.schema, ids, session_id)
-        if is_deleted is None:
-            raise _LogDeletedError("this role may not read the list of erasures, so it may have been deleted")
-        if is_deleted:
-            raise _LogDeletedError("it was deleted")
-
-    def _mark(self) -> None:
-        """Mark the log as open, if it exists."""
-        if not self._marks_open or not self.describe().exists:
-            return
-        server = self._server
-        if self._marked_in is not server:
-            self._marked_in = server
-            server.marks.take(mark_key(self.location))
-        elif self._is_mark_doubtful:
-            server.marks.check()
-        self._is_mark_doubtful = False
-
     def _append_part(self, batch: Sequence[Prepare], *, wait: bool) -> list[Outcome]:
         """Append the first part of a batch, and return the outcomes of its callers. Try again until the deadline."""
         end = time.monotonic() + self.timeout_s
         deadline = end - self.timeout_s * (1 - FIRST_SHARE)
-        lock = self._unresolved is not None
+        lock = self._outcome.begin_append()
         lines_read = self._lines_known
-        self._sent = None
         while True:
             try:
                 with self._server.connected(deadline) as connection:
@@ -250,8 +186,8 @@ class PostgresLog(PostgresReader):
             deadline = end
             lock = True
 
-    def _attempt(self, connection: Connection, batch: Sequence[Prepare], *, lock: bool) -> _SentRows | None:
-        """Send the first part of a batch, and return it; None if nothing was stored because the log has changed.
+    def _attempt(self, connection: Connection, batch: Sequence[Prepare], *, lock: bool) -> SentRows | None:
+        """Store the first part of a batch, and return it; None if nothing was stored because the log has changed.
 
         Raises:
             ServerError: the server refused, or the connection broke.
@@ -262,67 +198,61 @@ class PostgresLog(PostgresReader):
             in_time = time.monotonic() + self.timeout_s * FIRST_SHARE
             connection.deadline = max(connection.deadline, in_time)
         if lock:
-            rows.begin(connection, limit_s=self.timeout_s)
-        sent_before = self._sent
-        sent = self._send(connection, batch, lock=lock)
-        if lock and sent is sent_before:  # it only found the lines stored; a refused commit does not remove them
-            connection.execute(b"commit")
-        elif lock:
-            with self._forgetting_refused():
-                connection.execute(b"commit")
+            sent = self._append_locked(connection, batch)
+        else:
+            sent = self._append_if_unchanged(connection, batch)
         if self._durable and connection.is_unreplicated:
             raise ServerError("the server gave up waiting for its replica")
         if sent is not None:
             self._acknowledge(connection, sent)
         return sent
 
-    def _send(self, connection: Connection, batch: Sequence[Prepare], *, lock: bool) -> _SentRows | None:
-        """Send the first part of a batch, and return it; None if the log has changed.
+    def _append_locked(self, connection: Connection, batch: Sequence[Prepare]) -> SentRows | None:
+        """Append with the log's row locked, after the log was read to its end.
 
-        If an earlier attempt sent lines, first find out whether these are stored. `_sent` keeps the sent lines if an
-        error leaves it unknown whether the server has stored them.
-
-        Args:
-            connection: the connection; a transaction is open on it if `lock` is true.
-            batch: the callers' functions.
-            lock: whether to lock the log's row and read the log to its end first.
-
-        Returns:
-            The stored lines. None if the server stored nothing because the log has changed since it was read.
+        If an earlier attempt sent lines that are stored, return these.
         """
-        if lock:
-            self.take_in(connection, lock=True)
-        sent_before = self._sent
-        if sent_before is not None and self._is_stored(connection, sent_before):
-            return sent_before
-        self._sent = None
+        rows.begin(connection, limit_s=self.timeout_s)
+        self.take_in(connection, lock=True)
+        stored = self._outcome.find_stored(connection)
+        if stored is not None:
+            connection.execute(b"commit")  # a refused commit does not remove the lines
+            return stored
         part = prepare_part(batch, self.index, self.max_record_bytes)
-        if not part.bodies and not lock:  # no statement will show whether the log has changed, so read it
+        known = replace(self._known(), place="")  # nobody else can move the row now, so no hint is needed
+        sent = self._send(connection, part, known)
+        with self._outcome.forgetting_refused():
+            connection.execute(b"commit")
+        return sent
+
+    def _append_if_unchanged(self, connection: Connection, batch: Sequence[Prepare]) -> SentRows | None:
+        """Append with one statement, which does nothing if the log has changed."""
+        part = prepare_part(batch, self.index, self.max_record_bytes)
+        if not part.bodies:  # no statement will show whether the log has changed, so read it
             self.take_in(connection)
             part = prepare_part(batch, self.index, self.max_record_bytes)
-        known = self._known()
-        if lock:
-            known = replace(known, place="")  # nobody else can move the row now, so no hint is needed
-        new = self._rows_of(part.bodies)
-        sent = _SentRows(known, new, part.outcomes)
-        if not new:
+        return self._send(connection, part, self._known())
+
+    def _send(self, connection: Connection, part: Part, known: Head) -> SentRows | None:
+        """Send the records of a part, and return the stored lines; None if the log has changed since it was read."""
+        sent = SentRows(known, self._rows_of(part.bodies), part.outcomes)
+        if not sent.rows:
             return sent
-        self._sent = sent
-        stored = self._store(connection, sent)
+        with self._outcome.sending(sent):
+            stored = self._store(connection, sent)
         if stored is None:
-            self._sent = None
+            self._outcome.forget()
             return None
         return replace(sent, place=stored.place)
 
-    def _store(self, connection: Connection, sent: _SentRows) -> Head | None:
+    def _store(self, connection: Connection, sent: SentRows) -> Head | None:
         """Append rows on the server, and return the log's row. None if the log has changed; then nothing is stored."""
         schema = self.location.schema
         durable = self._durable
         touches = connection.touches
-        with self._forgetting_refused():
-            if len(sent.rows) == 1:
-                return append_one_row(connection, schema, sent.after, sent.rows[0], durable=durable, touches=touches)
-            return rows.append(connection, schema, sent.after, sent.rows, durable=durable, touches=touches)
+        if len(sent.rows) == 1:
+            return append_one_row(connection, schema, sent.after, sent.rows[0], durable=durable, touches=touches)
+        return rows.append(connection, schema, sent.after, sent.rows, durable=durable, touches=touches)
 
     def _rows_of(self, bodies: Sequence[bytes]) -> list[Row]:
         """Make the rows for new records after the known end of the log."""
@@ -339,65 +269,29 @@ class PostgresLog(PostgresReader):
             new.append(row_of(line[:-1], scanner))
         return new
 
-    @contextmanager
-    def _forgetting_refused(self) -> Iterator[None]:
-        """Clear `_sent` if the server refuses a statement in a block, because the lines were rolled back then."""
-        try:
-            yield
-        except Exception as error:
-            if is_refusal(error):
-                self._sent = None
-            raise
-
-    def _is_stored(self, connection: Connection, sent: _SentRows) -> bool:
-        """Return whether the sent lines are in the log. The log must have been read to its end, and its row be locked.
-
-        Raises:
-            LogFailedError: the outcome is unknown, because the log was purged.
-        """
-        first = sent.after.head
-        if self._known().generation != sent.after.generation:
-            reason = "the log was purged before it was known whether this is stored"
-            raise LogFailedError(errno.EIO, reason, self.shown)
-        stop = first + len(sent.rows)
-        found = self.stored.lines(connection, first, stop)
-        return list(found) == [row.line for row in sent.rows]
-
-    def _acknowledge(self, connection: Connection, sent: _SentRows) -> None:
-        """Add stored lines to the index, unless they were read already.
-
-        An earlier append may have ended without an answer of the server (`_unresolved`). Now its outcome is found out,
-        and logged as a warning. This cannot be done before new lines are stored: until then, the server may still store
-        the earlier lines.
-        """
-        if self._unresolved is not None and sent.rows:
-            try:
-                became = "is stored" if self._is_stored(connection, self._unresolved) else "was not stored"
-            except LogFailedError:
-                became = "may have been stored: the log was purged since"
-            logger.warning("%s: the append that ended without an answer %s", self.shown, became)
-            self._unresolved = None
-        if sent.rows and self._lines_known == sent.after.head:
-            self._take_stored(sent.rows, sent.place)
-        self._sent = None
+    def _acknowledge(self, connection: Connection, sent: SentRows) -> None:
+        """Add stored lines to the index, unless they were read already."""
+        if sent.rows:
+            self._outcome.settle_earlier(connection)
+            if self._lines_known == sent.after.head:
+                self._take_stored(sent.rows, sent.place)
+        self._outcome.forget()
 
     def _after_failure(self, error: ServerError, end: float) -> None:
-        """Pause and return if the append may be tried again; else raise. `_sent` keeps lines that may be stored.
+        """Pause and return if the append may be tried again; else raise.
 
         Raises:
             AppendError: the server refused, or the deadline passed before anything was sent; nothing is stored.
             LogFailedError: the deadline passed, and it is unknown whether the records are stored.
         """
-        shown = self.shown
-        self._is_mark_doubtful = True  # the connection of the mark may be lost too
+        if self._mark is not None:
+            self._mark.doubt()
         refused = error.is_refusal and error.sqlstate not in _RETRIED
         if not refused and time.monotonic() < end:
             time.sleep(PAUSE_S)
             return
-        if self._sent is None:
-            what = "the server refused" if error.is_refusal else "the server cannot be reached"
-            code = errno.EIO if error.is_refusal else errno.ETIMEDOUT
-            raise AppendError(code, f"{what}: {error}; nothing is stored", shown) from error
-        self._unresolved = self._sent
-        reason = f"the server did not say whether this is stored ({error}); the next append finds out"
-        raise LogFailedError(errno.EIO, reason, shown) from error
+        if self._outcome.may_be_stored:
+            raise self._outcome.leave_open(error) from error
+        what = "the server refused" if error.is_refusal else "the server cannot be reached"
+        code = errno.EIO if error.is_refusal else errno.ETIMEDOUT
+        raise AppendError(code, f"{what}: {error}; nothing is stored", self.shown) from error
