@@ -17,7 +17,8 @@ Where things are done:
   ends of interrupted turns: `closing_messages`;
 - a view that cannot be made is an error of the host's: `view_errors`;
 - where the log is: `choose_log`; whether a session goes on without one: `kept_in_memory`; the log is opened at the
-  first use, and closed: `store`;
+  first use, and closed: `store`; which session it is: `session_identity`; it is indexed in its database, and other logs
+  are archived: `close_session`;
 - a request: `request_flow` on the event loop, `view_service` on the log's thread, which also makes the receipt; with a
   plan of its own: `smaller_budgets`;
 - a provider is called: for a summary `summarizer`, to compact `native_calls`, both by `provider_call`;

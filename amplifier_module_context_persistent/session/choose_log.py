@@ -18,6 +18,7 @@ from ..log.database_location import location_of, parse_location
 from ..log.open_log import open_log
 from ..paths import LOG_NAME, check_session_id, log_name, log_path
 from .kept_in_memory import NO_PATH, log_in_memory
+from .session_identity import SessionIdentity
 
 logger = logging.getLogger(__name__)
 
@@ -33,7 +34,7 @@ class ChosenLog:
     """Whether the host passed the log in."""
 
 
-def choose_log(config: Config, *, session_id: str | None, parent_id: str | None, working_dir: str | None) -> ChosenLog:
+def choose_log(config: Config, identity: SessionIdentity) -> ChosenLog:
     """Choose the log that the configuration names. Without a path, choose a log in memory.
 
     Raises:
@@ -42,12 +43,14 @@ def choose_log(config: Config, *, session_id: str | None, parent_id: str | None,
     if config.storage == MEMORY:
         return ChosenLog(log_in_memory(config))
     if config.storage is not None:
-        return ChosenLog(_open(config, _location_in(config, session_id, working_dir)))
-    path = log_path(config, session_id=session_id, parent_id=parent_id, working_dir=working_dir)
+        return ChosenLog(_open(config, _location_in(config, identity)))
+    path = log_path(
+        config, session_id=identity.session_id, parent_id=identity.parent_id, working_dir=identity.working_dir
+    )
     if path is None:
         return ChosenLog(log_in_memory(config), NO_PATH)
     if config.transcript_path is None and config.storage_path is None:
-        path = _where_it_began(path, working_dir or os.getcwd())
+        path = _where_it_began(path, identity.directory)
     return ChosenLog(_open(config, os.fspath(path)))
 
 
@@ -66,7 +69,7 @@ def _where_it_began(path: Path, working_dir: str) -> Path:
     return same_remote[0]
 
 
-def _location_in(config: Config, session_id: str | None, working_dir: str | None) -> str:
+def _location_in(config: Config, identity: SessionIdentity) -> str:
     """Return the location of a session's log in the configured storage.
 
     The log's name there is its path below the host's projects.
@@ -81,6 +84,7 @@ def _location_in(config: Config, session_id: str | None, working_dir: str | None
             "archive_after_days: only files are archived by a session; for a database run `context-persistent archive "
             "--all --older 90d --yes --storage URL` each night"
         )
+    session_id = identity.session_id
     if session_id is None:
         raise ConfigError("storage: a log in a database is named by the session's id, and this session has none")
     check_session_id(session_id)
@@ -88,7 +92,7 @@ def _location_in(config: Config, session_id: str | None, working_dir: str | None
         parse_location(f"{config.storage}")
     except ValueError as error:
         raise ConfigError(f"storage: {str(error).removeprefix('the storage ')}") from None
-    return location_of(f"{config.storage}", log_name(session_id, working_dir or os.getcwd(), config.project))
+    return location_of(f"{config.storage}", log_name(session_id, identity.directory, config.project))
 
 
 def _open(config: Config, location: str) -> Log:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from .choose_log import ChosenLog
 from .kept_in_memory import log_in_memory
 from .manager import PersistentContextManager
+from .session_identity import SessionIdentity
 
 
 class InMemoryContextManager(PersistentContextManager):
@@ -14,5 +15,5 @@ class InMemoryContextManager(PersistentContextManager):
     log have no effect.
     """
 
-    def _choose_log(self, session_id: str | None, parent_id: str | None, working_dir: str | None) -> ChosenLog:
+    def _choose_log(self, identity: SessionIdentity) -> ChosenLog:
         return ChosenLog(log_in_memory(self.config))

@@ -34,6 +34,7 @@ from .pin_and_hide import hide, pin
 from .recall import RecallState, recall
 from .request_flow import SystemPromptFactory
 from .rewind_and_pop import DecideOn, change_with, pop, rewind
+from .session_identity import SessionIdentity
 from .set_messages import replace_history, set_messages
 
 T = TypeVar("T")
@@ -87,18 +88,16 @@ class PersistentContextManager:
         if transcript_path is not None:
             given["transcript_path"] = transcript_path
         self.config = Config.load(given, warn=self._host.warn_once, composed=coordinator is not None)
-        working_dir = working_dir or self._host.working_dir
+        identity = SessionIdentity(session_id, parent_id, working_dir or self._host.working_dir)
         if log is not None:
             chosen = ChosenLog(log, is_given=True)
         else:
-            chosen = self._choose_log(session_id, parent_id, working_dir)
+            chosen = self._choose_log(identity)
         parts = make_parts(
             self.config,
             self._host,
             chosen,
-            session_id=session_id,
-            parent_id=parent_id,
-            working_dir=working_dir,
+            identity=identity,
             now=now,
             new_id=new_id,
         )
@@ -511,5 +510,5 @@ class PersistentContextManager:
         await self._requests.close()
         await self._store.close()
 
-    def _choose_log(self, session_id: str | None, parent_id: str | None, working_dir: str | None) -> ChosenLog:
-        return choose_log(self.config, session_id=session_id, parent_id=parent_id, working_dir=working_dir)
+    def _choose_log(self, identity: SessionIdentity) -> ChosenLog:
+        return choose_log(self.config, identity)

@@ -13,6 +13,7 @@ from .host import Host
 from .pending_requests import PendingRequests
 from .redact_on_write import RedactionOnWrite
 from .request_flow import RequestFlow
+from .session_identity import SessionIdentity
 from .store import Store
 
 
@@ -37,13 +38,12 @@ def make_parts(
     host: Host,
     chosen: ChosenLog,
     *,
-    session_id: str | None,
-    parent_id: str | None,
-    working_dir: str | None,
+    identity: SessionIdentity,
     now: Callable[[], str],
     new_id: Callable[[], str],
 ) -> ManagerParts:
-    """Make the parts of one manager. Arguments are those of the manager, with the log that was chosen."""
+    """Make the parts of one manager. Arguments are those of the manager, and the log that was chosen."""
+    session_id = identity.session_id
     corrects = config.token_meter == "actual"  # noqa: S105 - tokens of text
     meter = Meter(enabled=corrects, session_id=session_id)
     store = Store(
@@ -51,9 +51,7 @@ def make_parts(
         host,
         meter,
         chosen,
-        session_id=session_id,
-        parent_id=parent_id,
-        working_dir=working_dir,
+        identity=identity,
         now=now,
         new_id=new_id,
     )
@@ -61,6 +59,6 @@ def make_parts(
     redaction = RedactionOnWrite(host, is_on=config.redact_on_write)
     additions = Additions(config, host, store, meter, pending, redaction, now=now, new_id=new_id)
     requests = RequestFlow(
-        config, host, store, meter, pending, session_id=session_id, is_child_session=parent_id is not None
+        config, host, store, meter, pending, session_id=session_id, is_child_session=identity.parent_id is not None
     )
     return ManagerParts(store, additions, requests, meter, redaction)

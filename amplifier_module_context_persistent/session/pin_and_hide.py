@@ -27,7 +27,7 @@ async def pin(store: Store, message_id: str, *, pinned: bool, reason: str, withi
     """Pin or unpin a message. Arguments and errors are those of `PersistentContextManager.pin`."""
     if pinned and within is not None:
         session = await store.open()
-        most = int(within * session.config.target_usage * session.requests.last_budget_tokens)
+        most = int(within * session.config.target_usage * session.views.last_budget_tokens)
         await session.queue.run(partial(check_room, message_id=message_id, count=session.count, most_tokens=most))
     make = partial(pin_record, message_id=message_id, pinned=pinned, reason=reason, time=time)
     await store.append(lambda history: history.by_hand(make), looks_back=True)

@@ -298,7 +298,7 @@ async def recall(
         RecallError: there is no such message or page; the text says what can be asked.
         LogUnreadableError: the log cannot be read.
     """
-    budget_tokens = session.requests.last_budget_tokens
+    budget_tokens = session.views.last_budget_tokens
     if wanted.pattern is None:
         read = partial(recall_message, wanted=wanted, count=session.count, budget_tokens=budget_tokens)
         return await session.queue.run(read)

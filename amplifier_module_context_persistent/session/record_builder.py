@@ -40,6 +40,7 @@ from .memory_files import is_memory_file
 from .message_to_store import MessageToStore, key_of
 from .new_in_host_list import TakenMessages
 from .replayed_messages import TimestampReplays, free_id_for, is_live_as, overlap, stored_under
+from .session_identity import SessionIdentity
 
 logger = logging.getLogger(__name__)
 
@@ -50,11 +51,10 @@ class RecordBuilder:
     Args:
         log: the log; it is read under its lock only.
         unlogged: the session's messages that are in no log.
-        session_id: written to the header.
-        parent_id: written to the header of a sub-agent's session.
+        identity: its ids are written to the header. The header of a new log names the remote repository of the checkout
+            in its directory.
         tokenizer: written to the header.
         late_system: how the session shows late system messages; written to the header of a new log.
-        working_dir: the session's directory; the header of a new log names the remote repository of the checkout there.
         now: gives ISO 8601 timestamps.
         new_id: gives unique message ids.
     """
@@ -64,11 +64,9 @@ class RecordBuilder:
         log: Log,
         unlogged: UnloggedMessages,
         *,
-        session_id: str | None,
-        parent_id: str | None,
+        identity: SessionIdentity,
         tokenizer: str,
         late_system: str,
-        working_dir: str,
         now: Callable[[], str],
         new_id: Callable[[], str],
     ) -> None:
@@ -77,11 +75,9 @@ class RecordBuilder:
         self.now = now
         self._new_id = new_id
         self._log_id = new_id()
-        self._session_id = session_id
-        self._parent_id = parent_id
+        self._identity = identity
         self._tokenizer = tokenizer
         self._late_system = late_system
-        self._working_dir = working_dir
         index = log.index
         self.is_empty = len(index) == 0
         self.authoritative = self._holds_conversation(index)
@@ -410,7 +406,7 @@ class RecordBuilder:
         """
         headers = index.headers
         if not self._headed and headers:
-            self._headed = self._session_id in (None, headers[-1].get("session_id"))
+            self._headed = self._identity.session_id in (None, headers[-1].get("session_id"))
         if self._headed:
             return []
         if headers:
@@ -418,18 +414,18 @@ class RecordBuilder:
             remote = headers[0].get(REMOTE)
         else:
             log_id = self._log_id
-            remote = remote_of(self._working_dir)
+            remote = remote_of(self._identity.directory)
         late_system = "system" if len(index) else self._late_system
         more = dict(header_marks(headers, late_system=late_system))
         if remote:
             more[REMOTE] = remote
-        if self._parent_id:
-            more["parent_id"] = self._parent_id
+        if self._identity.parent_id:
+            more["parent_id"] = self._identity.parent_id
         header = encode_control(
             "header",
             version=FORMAT_VERSION,
             log_id=log_id,
-            session_id=self._session_id,
+            session_id=self._identity.session_id,
             tokenizer=self._tokenizer,
             created=self.now(),
             **more,

@@ -154,7 +154,7 @@ class RequestFlow:
         meter = self._meter
         name = ask.facts.name
         model = ask.facts.model
-        if not meter.may_exceed(name, answer.counted_tokens, session.requests.last_budget_tokens):
+        if not meter.may_exceed(name, answer.counted_tokens, session.views.last_budget_tokens):
             return answer
         for _ in range(_COUNTS):
             known = await counted_by(ask.provider, answer.view or [], ask.tools_json, model, answer.counted_tokens)
@@ -227,7 +227,7 @@ class RequestFlow:
         """Return whether the view has reached the upper watermark."""
         ask = await self._ask(None, None)
         session = await self._store.open()
-        return await session.read(lambda log: session.requests.wants_compaction(log, ask))
+        return await session.read(lambda log: session.views.wants_compaction(log, ask))
 
     async def settle_usage(self) -> None:
         """Queue usage records for the next append and emit `context:usage`."""
@@ -284,7 +284,7 @@ class RequestFlow:
     async def _planned(self, ask: Ask, events: CompactionEvents) -> ViewResult:
         """Make a view, with a summary if its plan wants one; emit the start of a compaction."""
         session = await self._store.open()
-        answer = await session.read(lambda log: session.requests.answer(log, ask))
+        answer = await session.read(lambda log: session.views.answer(log, ask))
         if ask.force or answer.planning.is_due:
             await self._tell_start(events, self._method_of(answer), answer.messages, answer.tokens)
         if answer.planning.span is None:
@@ -299,7 +299,7 @@ class RequestFlow:
             self.is_compacting = False
         second = replace(ask, summary=summary, sums_up=False)
         session = await self._store.open()
-        return await session.read(lambda log: session.requests.answer(log, second))
+        return await session.read(lambda log: session.views.answer(log, second))
 
     def _method_of(self, answer: ViewResult | None) -> str:
         """Return the name of a compaction's method. If no plan was made, this is the configured method."""

@@ -259,7 +259,7 @@ async def _take(
     )
     taken = choices[-1]
     if taken.order:
-        await session.queue.run(lambda _: session.requests.forget())
+        await session.queue.run(lambda _: session.views.forget())
     logger.info("set_messages: %d new messages are stored, the history stays", len(taken.new))
     report = {"given_messages": len(given), "stored_messages": stored, "new_messages": len(taken.new)}
     await host.emit("context:set_messages_taken", {**report, "repaired": taken.repairs})

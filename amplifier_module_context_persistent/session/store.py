@@ -15,7 +15,6 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TypeVar
 
-from ..catalogue.session_list_cache import keep_in_database
 from ..config import Config
 from ..errors import LogCreateError, LogError, LogUnreadableError
 from ..log.append_queue import AppendQueue, Item
@@ -31,12 +30,14 @@ from ..tokens.meter import Meter
 from ..view.rules_of_log import late_system_of
 from ..window.ephemerals import UnloggedMessages
 from .choose_log import ChosenLog
+from .close_session import archive_others, index_in_database
 from .host import Host
 from .kept_in_memory import log_in_memory, may_go_on_in_memory, why_in_memory
 from .list_after_purge import OwnList
 from .log_events import LogEvents
 from .memory_files import check_memory_files, load_memory_files
 from .record_builder import RecordBuilder
+from .session_identity import SessionIdentity
 from .view_service import ViewService
 
 logger = logging.getLogger(__name__)
@@ -114,9 +115,7 @@ class Store:
         host: gets events about memory files, and about a session that continues in memory.
         meter: gets the usage that earlier processes left in the log.
         chosen: the log; and if it is in memory although a stored one was wanted, the reason.
-        session_id: written to the log's header.
-        parent_id: the id of the session that this one is a sub-agent's of, written to the log's header.
-        working_dir: the base of relative paths of memory files.
+        identity: written to the log's header. Its directory is the base of relative paths of memory files.
         now: gives ISO 8601 timestamps.
         new_id: gives unique ids.
     """
@@ -128,18 +127,14 @@ class Store:
         meter: Meter,
         chosen: ChosenLog,
         *,
-        session_id: str | None,
-        parent_id: str | None,
-        working_dir: str | None,
+        identity: SessionIdentity,
         now: Callable[[], str],
         new_id: Callable[[], str],
     ) -> None:
         self._config = config
         self._host = host
         self._meter = meter
-        self._session_id = session_id
-        self._parent_id = parent_id
-        self._working_dir = working_dir
+        self._identity = identity
         self._now = now
         self._new_id = new_id
         self._log = chosen.log
@@ -214,7 +209,7 @@ class Store:
         """Return the memory files of a new session as messages with times and ids; an empty list for an old session."""
         if not session.history.is_empty or not self._config.memory_files:
             return []
-        files = await load_memory_files(self._config.memory_files, self._working_dir)
+        files = await load_memory_files(self._config.memory_files, self._identity.working_dir)
         check_memory_files(files, session.count, self._config.max_tokens)
         for message in files:
             message["metadata"] |= {"timestamp": self._now(), "message_id": self._new_id()}
@@ -284,19 +279,13 @@ class Store:
         if session is not None:
             await self._write_waiting(session.history)
         location = self._log.describe().location
-        is_in_database = stored_name(location) is not None
         if self._acknowledged:
-            await self._queue.run(keep_in_database)
-            if is_in_database:
-                await self._index_in_database(session)
+            await index_in_database(self._queue, location, session.counter if session is not None else None)
         await self._queue.close()
         if self._session is not None:
-            self._session.requests.close()
-        days = self._config.archive_after_days
-        if days is not None and session is not None and location and not is_in_database:
-            from .archive_old_logs import archive_old_logs  # few sessions need it
-
-            await asyncio.to_thread(archive_old_logs, location, days)
+            self._session.views.close()
+        if session is not None:
+            await archive_others(location, self._config.archive_after_days)
 
     async def _write_waiting(self, history: RecordBuilder) -> None:
         """Append the buffered records; if this fails, warn and buffer the records again."""
@@ -308,15 +297,6 @@ class Store:
             await self._queue.append(history.carrying(waiting, lambda _: []), unstored=put_back)
         except LogError as error:
             logger.warning("records that waited for the next append are not stored: %s", error)
-
-    async def _index_in_database(self, session: Session | None) -> None:
-        """Store the figures and ranked words of a log in its database, so that later questions find them there."""
-        from ..catalogue.figures_in_postgres import keep_figures_in_database
-        from ..catalogue.ranked_words_in_postgres import keep_ranked_words  # few sessions are in a database
-
-        if session is not None:
-            await self._queue.run(partial(keep_figures_in_database, counter=session.counter))
-        await self._queue.run(keep_ranked_words)
 
     def drop(self) -> None:
         """Close the log of a manager that was dropped without `close()`, after its queued appends. This never blocks.
@@ -342,22 +322,20 @@ class Store:
         history = RecordBuilder(
             log,
             unlogged,
-            session_id=self._session_id,
-            parent_id=self._parent_id,
+            identity=replace(self._identity, working_dir=self._identity.directory),
             tokenizer=counter.name,
             late_system=late_system,
-            working_dir=self._working_dir or os.getcwd(),
             now=self._now,
             new_id=self._new_id,
         )
-        requests = ViewService(config, counter, unlogged, history, self._meter, self._new_id)
+        views = ViewService(config, counter, unlogged, history, self._meter, self._new_id)
         return Session(
             log=log,
             queue=queue,
             counter=counter,
             unlogged=unlogged,
             history=history,
-            requests=requests,
+            views=views,
             config=config,
         )
 
@@ -394,7 +372,7 @@ class Session:
     counter: TokenCounter
     unlogged: UnloggedMessages
     history: RecordBuilder
-    requests: ViewService
+    views: ViewService
     config: Config
     own_list: OwnList = field(default_factory=OwnList)
 
@@ -405,7 +383,7 @@ class Session:
     def forget(self) -> None:
         """Drop state of the history that was replaced."""
         self.unlogged.clear()
-        self.requests.forget()
+        self.views.forget()
 
     async def offloaded(self, message: Message) -> Message:
         """Mark a large tool result with the part that views show. Return any other message unchanged."""

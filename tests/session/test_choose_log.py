@@ -14,6 +14,7 @@ from amplifier_module_context_persistent.log.memory import MemoryLog
 from amplifier_module_context_persistent.paths import log_name
 from amplifier_module_context_persistent.session.choose_log import choose_log
 from amplifier_module_context_persistent.session.kept_in_memory import log_in_memory
+from amplifier_module_context_persistent.session.session_identity import SessionIdentity
 from tests.support.messages import user
 from tests.support.sweeps import proof
 
@@ -21,7 +22,7 @@ from tests.support.sweeps import proof
 def test_a_configured_path_is_a_file(tmp_path: Path) -> None:
     """Nothing is created before the first append."""
     config = Config.load({"transcript_path": "log.jsonl", "durability": "write"})
-    chosen = choose_log(config, session_id=None, parent_id=None, working_dir=str(tmp_path))
+    chosen = choose_log(config, SessionIdentity(working_dir=str(tmp_path)))
     assert isinstance(chosen.log, FileLog)
     assert chosen.degraded_because == ""
     assert not chosen.log.waits_for_storage
@@ -30,7 +31,7 @@ def test_a_configured_path_is_a_file(tmp_path: Path) -> None:
 
 def test_without_a_path_it_is_in_memory_and_says_why() -> None:
     """A session that was to be kept is not; the host is told."""
-    chosen = choose_log(Config.load({}), session_id=None, parent_id=None, working_dir=None)
+    chosen = choose_log(Config.load({}), SessionIdentity())
     assert isinstance(chosen.log, MemoryLog)
     assert "transcript_path" in chosen.degraded_because
 
@@ -61,7 +62,7 @@ def test_a_project_can_be_named_where_a_database_keeps_the_logs() -> None:
     assert log_name("s1", "/here/one", "app") == log_name("s1", "/elsewhere/two", "app") == "app/s1"
     assert log_name("s1", "/here/one") != log_name("s1", "/elsewhere/two")
     config = Config.load({"storage": "postgresql://h/db", "project": "app"})
-    chosen = choose_log(config, session_id="s1", parent_id=None, working_dir="/here/one")
+    chosen = choose_log(config, SessionIdentity("s1", working_dir="/here/one"))
     assert chosen.log.describe().location == "postgresql://h/db#app/s1"
 
 
@@ -85,5 +86,5 @@ async def test_it_keeps_no_file(tmp_path, monkeypatch, caplog) -> None:
 def test_a_storage_that_cannot_be_read_is_a_wrong_configuration(storage: str, named: str) -> None:
     """As any other option: the error says which, and comes before anything connects."""
     with pytest.raises(ConfigError, match=f"storage: .*{named}") as raised:
-        choose_log(Config.load({"storage": storage}), session_id="s", parent_id=None, working_dir=None)
+        choose_log(Config.load({"storage": storage}), SessionIdentity("s"))
     assert "ss@h" not in str(raised.value)
