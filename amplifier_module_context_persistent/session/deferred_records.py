@@ -1,4 +1,7 @@
-"""Records that wait for the next append of a session: receipts, usage, system prompts, plans of side windows.
+"""Records that wait for the next append of a session.
+
+These are receipts, usage, requests that were sent otherwise than their views, system prompts, plans of side windows,
+and plans that could not be stored.
 
 Each was made for one index of the log. If the log is replaced before the append, the record is left out
 (`RecordBuilder.carrying`), because it may have texts that a purge removed.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING
 
-from .layout import Layout, layout_of
+from .layout import Layout
 from .rows import COLUMNS, TOUCHING, Head, Row, level_of, place_of_row
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def append_one_row(
     has_place: bool = connection.has_places
     statement = statement_for(
         schema,
-        layout_of(connection),
+        connection.layout,
         durable=durable,
         waits=waits,
         touches=touches,

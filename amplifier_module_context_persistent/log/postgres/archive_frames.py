@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ..archive_format import Frame, compressed, frame_of_entry, is_sealed, lost_frame, no_frame, unpack
-from .layout import LogKey, layout_of
+from .layout import LogKey
 from .rows import Columns
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def read_frames(connection: Connection, schema: str, key: LogKey, archived: int)
     Returns:
         The frames; an empty list if no description is sound.
     """
-    of_log = layout_of(connection).of_log
+    of_log = connection.layout.of_log
     statement = f"select described from {schema}.frame where {of_log} and seq < %(archived)s order by seq"
     frames = list[Frame]()
     values = {**key._asdict(), "archived": archived}
@@ -61,14 +61,14 @@ def read_frames(connection: Connection, schema: str, key: LogKey, archived: int)
 
 def read_packed(connection: Connection, schema: str, key: LogKey, line: int) -> bytes | None:
     """Read the compressed lines of the frame whose first line is number `line`; None if there is no such frame."""
-    statement = f"select packed from {schema}.frame where {layout_of(connection).of_log} and seq = %(line)s"
+    statement = f"select packed from {schema}.frame where {connection.layout.of_log} and seq = %(line)s"
     row = connection.execute(statement.encode(), {**key._asdict(), "line": line}, binary=True).fetchone()
     return row[0] if row else None
 
 
 def read_packed_columns(connection: Connection, schema: str, key: LogKey, start: int, stop: int) -> dict[int, bytes]:
     """Read the compressed columns of the frames whose first line is from `start` to before `stop`, by first line."""
-    of_log = layout_of(connection).of_log
+    of_log = connection.layout.of_log
     statement = f"select seq, row_columns from {schema}.frame where {of_log} and seq >= %(start)s and seq < %(stop)s"
     values = {**key._asdict(), "start": start, "stop": stop}
     return dict(connection.execute(statement.encode(), values, binary=True).fetchall())
@@ -78,7 +78,7 @@ def insert_frame(
     connection: Connection, schema: str, key: LogKey, frame: Frame, packed: bytes, columns: Sequence[Columns]
 ) -> None:
     """Insert a frame, with the columns of its lines."""
-    layout = layout_of(connection)
+    layout = connection.layout
     statement = f"""
         insert into {schema}.frame ({layout.key_columns}, seq, described, row_columns, packed)
         values ({layout.key_values}, %(line)s, %(described)s, %(row_columns)b::bytea, %(packed)b::bytea)
@@ -90,7 +90,7 @@ def insert_frame(
 
 def delete_frames(connection: Connection, schema: str, key: LogKey, start: int = 0) -> None:
     """Delete the frames of a log that begin with line `start` or later."""
-    statement = f"delete from {schema}.frame where {layout_of(connection).of_log} and seq >= %(start)s"
+    statement = f"delete from {schema}.frame where {connection.layout.of_log} and seq >= %(start)s"
     connection.execute(statement.encode(), {**key._asdict(), "start": start})
 
 
@@ -99,7 +99,7 @@ def frames_bytes(connection: Connection, schema: str, key: LogKey) -> int:
     statement = f"""
         select coalesce(pg_catalog.sum(pg_catalog.length(packed) + pg_catalog.length(row_columns)
                                        + pg_catalog.length(described)), 0)::bigint
-          from {schema}.frame where {layout_of(connection).of_log}
+          from {schema}.frame where {connection.layout.of_log}
     """
     row = connection.execute(statement.encode(), key._asdict()).fetchone()
     return int(row[0]) if row else 0

@@ -26,7 +26,7 @@ from ..archive_log import Archived
 from ..database_location import Location, parse_location
 from ..open_mark import SESSION_IS_OPEN
 from . import archive_frames, rows
-from .layout import LogId, layout_of
+from .layout import LogId
 from .migration_steps import ARCHIVE
 from .open_marks import is_direct, may_go
 from .pulse import Pulse
@@ -104,7 +104,7 @@ def bring_back_stored_log(location: str, *, timeout_s: float = 10.0) -> Archived
         before = _estimated(connection, schema, head, samples=0).file_bytes
         lines_of = StoredLines(schema, change.location.shown)
         lines_of.follow(head)
-        of_log = layout_of(connection).of_log
+        of_log = connection.layout.of_log
         connection.execute(
             f"delete from {schema}.record where {of_log} and seq < %(stop)s".encode(),
             {**head.key._asdict(), "stop": head.archived},
@@ -280,7 +280,7 @@ def _unpacked(packed: bytes, count: int) -> list[Columns]:
 def _delete_rows(connection: Connection, schema: str, head: Head) -> None:
     """Delete the rows whose lines are in frames now, except for the row whose text `list` shows."""
     statement = f"""
-        delete from {schema}.record where {layout_of(connection).of_log} and seq >= %(start)s and seq < %(stop)s
+        delete from {schema}.record where {connection.layout.of_log} and seq >= %(start)s and seq < %(stop)s
            and seq is distinct from (select line from {schema}.glance where glance.log_id = %(log_id)s)
     """
     for start in range(head.archived, head.head, _DELETED_AT_ONCE):

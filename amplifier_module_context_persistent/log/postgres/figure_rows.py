@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from ...errors import LogUnreadableError
 from .ask_database import TIMEOUT_S, ask, asking
-from .layout import layout_of
 
 if TYPE_CHECKING:
     from ..database_location import Location
@@ -27,7 +26,7 @@ def kept_figures(storage: str, names: Sequence[str], counted: str) -> dict[str, 
     """
 
     def question(connection: Connection, location: Location) -> dict[str, bytes]:
-        layout = layout_of(connection)
+        layout = connection.layout
         statement = f"""
             select log.name, figures.told from {location.schema}.figures join {location.schema}.log using (log_id)
              where {layout.among("figures")}
@@ -50,7 +49,7 @@ def keep_figures(storage: str, counted: str, new: Sequence[tuple[str, int, bytes
         new: for each log, its name, its size when it was counted, and its figures.
     """
     with suppress(LogUnreadableError), asking(storage, TIMEOUT_S) as (connection, location):
-        layout = layout_of(connection)
+        layout = connection.layout
         names = [name for name, _, _ in new]
         sizes = [size for _, size, _ in new]
         figures = [figure for _, _, figure in new]

@@ -22,11 +22,8 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 from uuid import UUID
-
-if TYPE_CHECKING:
-    from .connection import Connection
 
 LogId: TypeAlias = int | str
 """The id of a log: a number, or a UUID as text. Making a `uuid.UUID` object would slow down each append."""
@@ -122,9 +119,3 @@ LAYOUTS = {layout.version: layout for layout in (NUMBERED, DERIVED)}
 def id_of(name: str) -> str:
     """Return the id of the log with a name: the first 128 bits of SHA-256 of the name in UTF-8, written as a UUID."""
     return str(UUID(bytes=hashlib.sha256(name.encode()).digest()[:16]))
-
-
-def layout_of(connection: Connection) -> Layout:
-    """Return the layout that the tables had when a connection was made."""
-    layout: Layout = connection.layout
-    return layout

@@ -17,7 +17,6 @@ from ...errors import AppendError, DeleteError, LogUnreadableError
 from ..open_mark import SESSION_IS_OPEN
 from . import rows
 from .ask_database import SEARCH_S, TIMEOUT_S, ask, asking
-from .layout import layout_of
 from .marks_after_start import seconds_until_marked
 from .migration_steps import ARCHIVE, BY_ID, ID, PROJECT, TOUCHED
 from .open_marks import is_direct, may_go
@@ -98,7 +97,7 @@ def stored_logs_of_id(storage: str, beginning: str, project: str | None = None) 
             begins = f"{ID} >= %(beginning)s::text and {ID} < %(beginning)s::text || %(last)s::text"
         else:
             begins = f"pg_catalog.starts_with({ID}, %(beginning)s::text)"
-        layout = layout_of(connection)
+        layout = connection.layout
         statement = f"""
             select name, pg_catalog.date_part('epoch', changed) from {location.schema}.log
              where ({begins} or {layout.name_column} = %(whole)s)
@@ -225,7 +224,7 @@ def stored_heads(storage: str, names: Sequence[str]) -> dict[str, tuple[int, ...
     """
 
     def question(connection: Connection, location: Location) -> dict[str, tuple[int, ...]]:
-        layout = layout_of(connection)
+        layout = connection.layout
         statement = f"""
             select name, {layout.successor_column}, head, size from {location.schema}.log
              where {layout.among()}
@@ -280,7 +279,7 @@ def kept_glances(storage: str, names: Sequence[str]) -> dict[str, tuple[str, byt
     """
 
     def question(connection: Connection, location: Location) -> dict[str, tuple[str, bytes]]:
-        layout = layout_of(connection)
+        layout = connection.layout
         statement = f"""
             select log.name, glance.told, coalesce(record.line, '')
               from {location.schema}.glance join {location.schema}.log using (log_id)
@@ -304,7 +303,7 @@ def archived_among(storage: str, names: Sequence[str]) -> set[str]:
 
     def question(connection: Connection, location: Location) -> set[str]:
         if connection.has(ARCHIVE):
-            layout = layout_of(connection)
+            layout = connection.layout
             statement = f"""
                 select name from {location.schema}.log
                  where {layout.among()} and archived >= head and head > 0
@@ -331,7 +330,7 @@ def keep_glances(storage: str, new: Sequence[tuple[str, int, str, int]]) -> None
             -1 if the entry shows no line.
     """
     with suppress(LogUnreadableError), asking(storage, TIMEOUT_S) as (connection, location):
-        layout = layout_of(connection)
+        layout = connection.layout
         row_of_text = f"record.log_id = log.log_id {layout.same_generation} and record.at = new.at"
         has_row = ""
         if connection.has(ARCHIVE):

@@ -33,10 +33,10 @@ from . import rows
 from .append_one_row import append_one_row
 from .begin_after_failover import LogDeletedError, LogExistsError, LostLog, create_again, may_be_failover
 from .index_columns import row_of, row_of_sealed
-from .open_marks import SessionMark
 from .reader import PostgresReader
 from .rows import Head, Row
 from .server_connections import FIRST_SHARE, PAUSE_S, ServerError
+from .session_mark import SessionMark
 from .sqlstates import CONFLICTS, LOCK_NOT_AVAILABLE, READ_ONLY
 from .unknown_outcome import SentRows, UnknownOutcome
 

@@ -20,7 +20,7 @@ from ..record_limits import MAX_RECORD_BYTES
 from ..scanner import Scanner
 from . import rows
 from .index_columns import row_of
-from .layout import LogKey, layout_of
+from .layout import LogKey
 from .pulse import Pulse
 from .rows import Head
 from .server_connections import ServerError, using
@@ -105,7 +105,7 @@ class NewStoredLog:
                 raise FileExistsError(errno.EEXIST, reason, self.location.shown)
             stack.enter_context(Pulse(self._connection, min(_PULSE_S, limit_s / 2)))
             self._made = self._key = made.key
-            if like is not None and layout_of(self.connection).has_derived_ids:
+            if like is not None and self.connection.layout.has_derived_ids:
                 self._key = LogKey(like.log_id, made.generation)
             self._stack = stack.pop_all()
         return self
@@ -162,7 +162,7 @@ class NewStoredLog:
             name: the name that the new log gets.
         """
         rows.delete(self.connection, self.location.schema, of.key, successor=self._key)
-        if not layout_of(self.connection).has_derived_ids:
+        if not self.connection.layout.has_derived_ids:
             self._key = LogKey(self._made.log_id, of.generation + 1)
         rows.rename(self.connection, self.location.schema, self._made, name, self._key)
         self._appear(name)

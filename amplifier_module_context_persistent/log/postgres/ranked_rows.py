@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import LogUnreadableError
 from ..database_location import Location, parse_location
-from .layout import LogId, LogKey, layout_of
+from .layout import LogId, LogKey
 from .server_connections import ServerError, using
 from .sqlstates import NO_RIGHTS
 
@@ -79,7 +79,7 @@ class RankedServer:
         self._connection = connection
         self._schema = schema
         self._version = version
-        self._layout = layout_of(connection)
+        self._layout = connection.layout
 
     def _ask(self, statement: str, *values: Any) -> list[tuple[Any, ...]]:
         self._connection.deadline = time.monotonic() + ANSWER_S

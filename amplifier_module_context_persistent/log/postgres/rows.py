@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..record_line import MARK
-from .layout import LogId, LogKey, id_of, layout_of
+from .layout import LogId, LogKey, id_of
 from .migration_steps import ARCHIVE
 
 if TYPE_CHECKING:
@@ -165,7 +165,7 @@ def limit_waits(connection: Connection, *, limit_s: float, idle_s: float = 0.0) 
 
 def read_head(connection: Connection, schema: str, name: str, *, lock: bool = False) -> Head | None:
     """Return a log's row; None if there is no such log. With `lock`, the row is locked until the transaction ends."""
-    layout = layout_of(connection)
+    layout = connection.layout
     has_archive = connection.has(ARCHIVE)
     archived = "archived" if has_archive else "0"
     place = place_of_row(has_place=connection.has_places)
@@ -199,7 +199,7 @@ def create(
         like: a log whose owner and time of creation the new row gets. If it does not exist, nothing is created.
         generation: the former generation of a log that is created again with its old lines; None for a new one.
     """
-    layout = layout_of(connection)
+    layout = connection.layout
     expressions = {"name": "%(name)s::text"}  # by column
     source = ""
     parameters: dict[str, Any] = {"name": name, "new_id": id_of(name), "new_generation": generation}
@@ -249,7 +249,7 @@ def count_leftover(connection: Connection, schema: str, name: str) -> int:
     package leaves such rows. They are left if somebody deletes the row of a log without its lines, or restores one
     table alone.
     """
-    layout = layout_of(connection)
+    layout = connection.layout
     conditions = [f"record.seq >= log.head {layout.same_generation}"]
     if layout.has_derived_ids:
         conditions += ["record.generation < log.generation", "record.generation > log.generation"]
@@ -268,7 +268,7 @@ def rename(connection: Connection, schema: str, made: LogKey, name: str, key: Lo
     No row of another table may refer to the row, and the name must be free.
     """
     values = {"made": made.log_id, "name": name, **key._asdict()}
-    if not layout_of(connection).has_derived_ids:
+    if not connection.layout.has_derived_ids:
         statement = f"update {schema}.log set name = %(name)s, generation = %(generation)s where log_id = %(made)s"
         connection.execute(statement.encode(), values)
         return
@@ -283,7 +283,7 @@ def rename(connection: Connection, schema: str, made: LogKey, name: str, key: Lo
 
 def insert(connection: Connection, schema: str, key: LogKey, start: int, rows: Sequence[Row]) -> None:
     """Insert lines with the numbers from `start` on. The caller updates the log's row in the same transaction."""
-    layout = layout_of(connection)
+    layout = connection.layout
     statement = f"""
         insert into {schema}.record ({layout.key_columns}, {COLUMNS})
         select {layout.key_values}, %(start)s + new.number - 1, {_VALUES} from {_ROWS}
@@ -308,7 +308,7 @@ def append(
             `touched` has an index, which is seldom updated for this reason (`migration_steps.TOUCHED`).
     """
     values = _values_of(rows)
-    columns = layout_of(connection).key_columns
+    columns = connection.layout.key_columns
     touching = TOUCHING if touches else ""
     at_place = " and log.ctid = %(place)s::tid" if known.place else ""
     place = place_of_row(has_place=connection.has_places)
@@ -359,7 +359,7 @@ def read_block(connection: Connection, schema: str, key: LogKey, start: int, sto
         select line, seq from (
             select seq, line, pg_catalog.sum(length) over (order by seq) - length as before
               from {schema}.record
-             where {layout_of(connection).of_log} and seq >= %(start)s and seq < %(stop)s
+             where {connection.layout.of_log} and seq >= %(start)s and seq < %(stop)s
         ) as ahead
          where before < {BLOCK_BYTES}
          order by seq
@@ -380,7 +380,7 @@ def read_columns(connection: Connection, schema: str, key: LogKey, start: int, s
     """Read the columns of the rows from number `start` to before `stop`, from the covering index."""
     statement = f"""
         select kind, role, flags, length + 1, crc, id_hash from {schema}.record
-         where {layout_of(connection).of_log} and seq >= %(start)s and seq < %(stop)s order by seq
+         where {connection.layout.of_log} and seq >= %(start)s and seq < %(stop)s order by seq
     """
     values = {**key._asdict(), "start": start, "stop": stop}
     found = connection.execute(statement.encode(), values, binary=True).fetchall()
@@ -389,7 +389,7 @@ def read_columns(connection: Connection, schema: str, key: LogKey, start: int, s
 
 def read_chosen(connection: Connection, schema: str, key: LogKey, numbers: Sequence[int]) -> dict[int, bytes]:
     """Read the lines with these numbers, and return them by number. Missing lines are left out."""
-    of_log = layout_of(connection).of_log
+    of_log = connection.layout.of_log
     statement = f"select seq, line from {schema}.record where {of_log} and seq = any(%(numbers)s::bigint[])"
     values = {**key._asdict(), "numbers": list(numbers)}
     return dict(connection.execute(statement.encode(), values, binary=True).fetchall())
@@ -407,7 +407,7 @@ def find_bytes(
     escaped = "" if needle.isascii() else " or pg_catalog.position(line, %(mark)b::bytea) > 0"
     statement = f"""
         select seq from {schema}.record
-         where {layout_of(connection).of_log} and seq = any(%(numbers)s::bigint[])
+         where {connection.layout.of_log} and seq = any(%(numbers)s::bigint[])
            and (pg_catalog.position({line}, {searched}) > 0{escaped})
     """
     values = {**key._asdict(), "needle": needle, "mark": MARK, "numbers": list(numbers)}
