@@ -12,8 +12,7 @@ import pytest
 
 from amplifier_module_context_persistent import AppendError, LogUnreadableError
 from amplifier_module_context_persistent.erasures.erasure_record import SESSION, TEXT
-from amplifier_module_context_persistent.log.postgres import log as log_module
-from amplifier_module_context_persistent.log.postgres import row_bytes, rows
+from amplifier_module_context_persistent.log.postgres import begin_after_failover, row_bytes, rows
 from amplifier_module_context_persistent.log.postgres.erasure_rows import erasure_lines
 from amplifier_module_context_persistent.log.postgres.log import PostgresLog
 from amplifier_module_context_persistent.log.postgres.migration_steps import APPEND
@@ -138,7 +137,7 @@ def lines_in(server: TestServer, storage: str) -> int:
 @pytest.fixture
 def other_timeline(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a log that is gone look as after a failover."""
-    monkeypatch.setattr(log_module, "timeline_of", lambda _: "another timeline")
+    monkeypatch.setattr(begin_after_failover, "timeline_of", lambda _: "another timeline")
 
 
 def as_role(server: TestServer, storage: str, role: str) -> str:
