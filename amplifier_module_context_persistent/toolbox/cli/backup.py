@@ -18,7 +18,7 @@ import click
 from ...clock import utc_now
 from ...log.filesystem import FileSystem
 from ...log.room_on_disk import free_bytes
-from ..transfer.sync_and_backup.backup_sessions import Backup, BackupStep, Done, HeldErased, erase_held, open_backup
+from ..transfer.sync_and_backup.backup_sessions import Backup, BackupStep, Done, ErasedInBackup, erase_held, open_backup
 from ..transfer.sync_and_backup.check_backup import BackupCheck, check_backup
 from ..transfer.sync_and_backup.restore_sessions import Restore
 from ..transfer.sync_and_backup.room_for_copies import room_of_all
@@ -182,7 +182,7 @@ def _room(steps: Sequence[BackupStep], to: Side) -> tuple[int, int | None]:
     return room_of_all(step.room for step in steps), free_bytes(to.root) if to.root is not None else None
 
 
-def _described(held: HeldErased) -> str:
+def _described(held: ErasedInBackup) -> str:
     """Return a phrase: how many copies, saved ends and sessions a backup has although they were erased here."""
     parts = []
     if held.asides:

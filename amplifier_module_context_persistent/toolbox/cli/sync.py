@@ -33,8 +33,9 @@ from ..transfer.sync_and_backup.sync_erasures import (
     plan_erasing,
     travelling_erasures,
 )
-from ..transfer.sync_and_backup.sync_sessions import Step, Sync, What, pairs_of
+from ..transfer.sync_and_backup.sync_sessions import Sync
 from ..transfer.sync_and_backup.sync_sides import Remotes, Side, home_side, of_project, other_side, with_sub_agents
+from ..transfer.sync_and_backup.sync_step import Step, What, pairs_of
 from .confirm import ask, check_can_ask
 from .erasing import erasing_options
 from .error_messages import UnusableError, unreadable, unusable
@@ -249,12 +250,12 @@ class _Plan:
         return room_of_all(rooms), free_bytes(side.root) if side.root is not None else None
 
     def carry_out(self) -> None:
-        """Carry out the planned actions, with a progress bar."""
-        todo = [step for step in self.steps if not step.is_left]
+        """Carry out the planned actions, with a progress bar. `steps` has their results then."""
+        todo = [place for place, step in enumerate(self.steps) if not step.is_left]
         with stages() as tell:
-            for number, step in enumerate(todo):
+            for number, place in enumerate(todo):
                 tell("copying", number, len(todo))
-                self.sync.carry_out(step)
+                self.steps[place] = self.sync.carry_out(self.steps[place])
 
 
 def _plan(here: Side, there: Side, force: Sequence[Erasure], scope: _Scope, without: Iterable[str] = ()) -> _Plan:

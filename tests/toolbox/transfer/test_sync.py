@@ -16,7 +16,7 @@ from amplifier_module_context_persistent.log.open_mark import mark_path
 from amplifier_module_context_persistent.paths import LOG_NAME, project_slug
 from amplifier_module_context_persistent.sessions.session_files import SessionFile
 from amplifier_module_context_persistent.toolbox.maintenance.note_beside_log import MAKING, WrittenFiles
-from amplifier_module_context_persistent.toolbox.transfer.sync_and_backup.sync_sessions import pairs_of
+from amplifier_module_context_persistent.toolbox.transfer.sync_and_backup.sync_step import pairs_of
 from tests.support.archives import content_of_log
 from tests.support.claude_entries import answers, says, text
 from tests.support.sweeps import proof

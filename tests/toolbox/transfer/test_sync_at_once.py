@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from amplifier_module_context_persistent.clock import utc_now
-from amplifier_module_context_persistent.toolbox.transfer.sync_and_backup.sync_sessions import Sync, What, pairs_of
+from amplifier_module_context_persistent.toolbox.transfer.sync_and_backup.sync_sessions import Sync
 from amplifier_module_context_persistent.toolbox.transfer.sync_and_backup.sync_sides import home_side, other_side
+from amplifier_module_context_persistent.toolbox.transfer.sync_and_backup.sync_step import What, pairs_of
 from tests.support.two_homes import Home, carry
 
 
@@ -33,7 +34,7 @@ def test_a_session_that_another_sync_has_made_meanwhile_is_compared_again(
         step = sync.plan(next(pair for pair in pairs if pair.session_id == "talk"))
     carry(new, desktop)
     with laptop.used():
-        sync.carry_out(step)
+        step = sync.carry_out(step)
     assert (step.what, step.is_left) == (result, goes_on == "both")
     if goes_on == "desktop":
         assert laptop.texts("talk") == ["one", "two"]

@@ -1,7 +1,7 @@
 """What a sync says of a session, for programs."""
 
 from amplifier_module_context_persistent.toolbox.transfer.sync_and_backup.relation_of_copies import Parting
-from amplifier_module_context_persistent.toolbox.transfer.sync_and_backup.sync_sessions import Step, What
+from amplifier_module_context_persistent.toolbox.transfer.sync_and_backup.sync_step import Step, What
 
 
 def test_a_parted_session_says_where_its_histories_part() -> None:

@@ -43,8 +43,8 @@ from .relation_of_copies import Relation, compare_logs, why_damaged
 from .room_for_copies import Room, room_of_more, room_of_new_copy
 from .sync_erasures import ErasingStep, carry_out_erasing, finish_deletions, plan_erasing
 from .sync_host_files import host_files_made
-from .sync_sessions import pairs_of
 from .sync_sides import Side
+from .sync_step import pairs_of
 
 BEFORE_PURGE, REPLACED = ".before-purge-", ".replaced-"
 """The suffixes of a copy that was set aside: because the log was purged, or because another log replaced it."""
@@ -105,7 +105,7 @@ class BackupStep:
 
 
 @dataclass(slots=True)
-class HeldErased:
+class ErasedInBackup:
     """Content in a backup that was erased in the home."""
 
     asides: list[Path] = field(default_factory=list)
@@ -222,7 +222,7 @@ class Backup:
         note_erasures((one for salt, one in ours.items() if salt not in noted), note)
         lift_in((one for salt, one in noted.items() if salt in lifted), note)
 
-    def held_erased(self, *, before_a_run: bool = False) -> HeldErased:
+    def held_erased(self, *, before_a_run: bool = False) -> ErasedInBackup:
         """Return the content in the backup that was erased in the home.
 
         Args:
@@ -244,7 +244,7 @@ class Backup:
         torn = self.there.root.glob(f"*/sessions/*/{LOG_NAME}.torn-*")  # the home's log has what it was cut from
         asides += [copy for copy in replaced if _is_about_any([copy, copy.with_name(LOG_NAME)], force)]
         tails = [tail for tail in torn if _is_about_any([tail.with_name(LOG_NAME)], force)]
-        return HeldErased(sorted(asides), sorted(tails), steps)
+        return ErasedInBackup(sorted(asides), sorted(tails), steps)
 
 
 def _is_about_any(logs: Sequence[Path], found: Sequence[Erasure]) -> bool:
@@ -267,7 +267,7 @@ def _log_is_about_any(log: str, found: Sequence[Erasure]) -> bool:
     return next(concerning(found, names, answers_of=lambda: source.answers), None) is not None
 
 
-def erase_held(there: Side, held: HeldErased, *, now: Callable[[], str]) -> None:
+def erase_held(there: Side, held: ErasedInBackup, *, now: Callable[[], str]) -> None:
     """Remove content from a backup that was erased in the home. A step that fails gets its `why`.
 
     Raises:

@@ -21,8 +21,8 @@ from ....log.atomic_file import NewFile
 from ....log.filesystem import FileSystem, open_regular
 from ...maintenance.verify import Finding, verify_log
 from .backup_sessions import BackupStep, Done
-from .sync_sessions import pairs_of
 from .sync_sides import Side
+from .sync_step import pairs_of
 
 NAME = "context-backup-checked.json"
 READ_BYTES = 256 << 20

@@ -24,8 +24,8 @@ from .backup_sessions import BackupStep, Done, room_of_step
 from .copy_in_form import copy_in_form, size_in_form
 from .relation_of_copies import Relation, compare_logs, why_damaged
 from .sync_host_files import beside_copy, finish, has_transcript, is_interrupted
-from .sync_sessions import pairs_of
 from .sync_sides import Projects, Side
+from .sync_step import pairs_of
 
 
 @dataclass(slots=True)

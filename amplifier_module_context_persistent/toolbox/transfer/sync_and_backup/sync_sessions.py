@@ -16,13 +16,11 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, suppress
-from dataclasses import dataclass, field, fields
-from enum import Enum
+from dataclasses import dataclass, field, replace
 from time import sleep
-from typing import Any
 
 from ....catalogue.catalogue_file import CatalogueError
-from ....erasures.erasure_record import SESSION, ErasedError, Erasure
+from ....erasures.erasure_record import Erasure
 from ....errors import ContextPersistentError, reason_of
 from ....log.contract import ReadableLog
 from ....log.database_location import shown_location, stored_name
@@ -46,128 +44,14 @@ from .replace_copy import replace_copy
 from .room_for_copies import Room, log_bytes_of, room_of_more, room_of_new_copy, room_of_replacement
 from .sync_host_files import beside_copy, finish, has_transcript, is_interrupted
 from .sync_sides import Projects, Side
+from .sync_step import HeldErased, HoldsErasedError, Pair, Step, What
 
 _LOOKS, _LOOK_S = 40, 0.05
 """How often, and after which pauses, a sync looks whether another one is done with a session that both make."""
 
-
-class What(Enum):
-    """The action that a sync takes for one session."""
-
-    SAME = "same"
-    COPY = "copy"
-    APPEND = "append"
-    REPLACE = "replace"
-    """The purged log replaces the other copy."""
-    IMPORTED = "imported"
-    """Both sides imported the session from one source. The import with all messages replaces the other import."""
-    LABELED = "labeled"
-    """Both sides gave names or tags, and one of them did nothing else. The other side's log gets these too, and takes
-    its place."""
-    FORK = "fork"
-    """The session has parted. The other side's history becomes a new session, and this side's log replaces it under its
-    id."""
-    KEPT = "kept"
-    """The session has parted, and one history is a session of its own already. The other history replaces its log."""
-    FINISH = "finish"
-    """The logs are equal, but an earlier sync was killed before it updated the files beside one of the logs."""
-    PARTED = "parted"
-    LEFT = "left"
-    """The session is not changed; `Step.why` gives the reason."""
-
-
-@dataclass(frozen=True, slots=True)
-class Pair:
-    """A session, with its log on each side; None for a side without the session."""
-
-    session_id: str
-    here: SessionFile | None
-    there: SessionFile | None
-
-
-@dataclass(frozen=True, slots=True)
-class HeldErased:
-    """A copy of a session that holds erased content."""
-
-    session: SessionFile
-    side: Side
-    erasures: list[Erasure]
-
-    def __str__(self) -> str:
-        """Return a sentence for a person: what was erased, when, and where the copy is."""
-        last = self.erasures[-1]
-        if last.what == SESSION:
-            return f"it was deleted on {last.day}, and is still {self.side.where}"
-        where = self.side.where
-        return (
-            f"it was purged on {last.day}, and the copy {where} may still hold what was removed; purge it {where} too"
-        )
-
-
-class HoldsErasedError(ErasedError):
-    """Copies of a session hold erased content, so the session is not synced."""
-
-    def __init__(self, held: list[HeldErased]) -> None:
-        super().__init__("; ".join(map(str, held)))
-        self.held = held
-
-
-@dataclass(slots=True)
-class Step:
-    """The action for one session, planned or completed, with the logs on both sides."""
-
-    session_id: str
-    what: What
-    source: str = ""
-    """The log to copy from; the target lacks some of its records."""
-    target: str = ""
-    to: Side | None = None
-    """The side that is written to; None if neither is."""
-    new_bytes: int = 0
-    unpacked_bytes: int = 0
-    """The size of the target's log, if the target is archived and has to be brought back; else 0."""
-    rooms: list[tuple[Side, Room]] = field(default_factory=list)
-    """The room that the step needs, on each side that is a directory."""
-    parting: Parting | None = None
-    fork: str = ""
-    """The id of the fork that keeps one of the two histories of a parted session; else ""."""
-    why: str = ""
-    held: list[HeldErased] = field(default_factory=list)
-    """The copies with erased content, because of which the session is not changed."""
-
-    @property
-    def is_left(self) -> bool:
-        """Whether the session remains different on the two sides."""
-        return self.what in (What.PARTED, What.LEFT)
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the step in plain JSON types."""
-        entry: dict[str, Any] = {"session": self.session_id, "what": self.what.value}
-        if self.target:
-            entry |= {"from": shown_location(self.source), "to": shown_location(self.target), "bytes": self.new_bytes}
-        if self.parting is not None:
-            parting = self.parting
-            entry["parted"] = {"record": parting.line, "turn": parting.turn, "after": parting.time or None}
-        return entry | ({"fork": self.fork} if self.fork else {}) | ({"why": self.why} if self.why else {})
-
-
-def pairs_of(here: Sequence[SessionFile], there: Sequence[SessionFile]) -> list[Pair]:
-    """Pair the sessions of two sides by their ids, if possible within the same project."""
-    unpaired: dict[str, list[SessionFile]] = {}
-    for session in here:
-        unpaired.setdefault(session.id, []).append(session)
-    pairs = []
-    for other in there:
-        candidates = unpaired.get(other.id, [])
-        in_project = [session for session in candidates if session.project == other.project]
-        partner = None
-        if candidates:
-            partner = in_project[0] if in_project else candidates[0]
-            candidates.remove(partner)
-        pairs.append(Pair(other.id, partner, other))
-    for sessions in unpaired.values():
-        pairs += [Pair(session.id, session, None) for session in sessions]
-    return sorted(pairs, key=lambda pair: pair.session_id)
+_MOST_TRIES = 3
+"""How often a step is carried out whose session other syncs make at the same time."""
+_FAILURES = (ContextPersistentError, CatalogueError, OSError)
 
 
 @dataclass(slots=True)
@@ -209,9 +93,10 @@ class Sync:
             return Step(pair.session_id, What.LEFT, why=str(error), held=error.held)
         except (ContextPersistentError, OSError) as error:
             return Step(pair.session_id, What.LEFT, why=_why_failed(error))
-        with suppress(ContextPersistentError, OSError):  # what cannot be read is told when it is carried out
-            step.rooms = list(self._rooms(step))
-        return step
+        try:
+            return replace(step, rooms=list(self._rooms(step)))
+        except (ContextPersistentError, OSError):  # what cannot be read is told when it is carried out
+            return step
 
     def _plan(self, pair: Pair) -> Step:
         if pair.here is None or pair.there is None:
@@ -222,7 +107,7 @@ class Sync:
         if step.to is not None and (why := _why_not_written(step.target)):
             return Step(pair.session_id, What.LEFT, parting=step.parting, why=why)
         if step.what is What.APPEND and stored_name(step.target) is None and is_archived_session(step.target):
-            step.unpacked_bytes = size_of_log(step.target)
+            return replace(step, unpacked_bytes=size_of_log(step.target))
         return step
 
     def _rooms(self, step: Step) -> Iterator[tuple[Side, Room]]:
@@ -242,26 +127,26 @@ class Sync:
             case _:
                 yield to, room_of_replacement(step.source, step.target, is_home=to.is_home)
 
-    def carry_out(self, step: Step) -> None:
-        """Carry out a planned step. If the step fails, its action becomes `What.LEFT`, and its `why` has the reason.
+    def carry_out(self, step: Step) -> Step:
+        """Carry out a planned step, and return the result: `What.LEFT`, with the reason in `why`, if the step fails.
 
         If another sync has created the session on the same side meanwhile, the two copies are compared again.
         """
-        for is_last in (False, False, True):
+        for _ in range(_MOST_TRIES - 1):
             try:
-                self._carry_out(step)
-            except (ContextPersistentError, CatalogueError, OSError) as error:
-                if is_last or not isinstance(error, FileExistsError):
-                    step.what = What.LEFT
-                    step.why = _why_failed(error)
-                    return
-            else:
-                return
-            self._plan_again(step)
+                return self._carry_out(step)
+            except FileExistsError:
+                step = self._plan_again(step)
+            except _FAILURES as error:
+                return replace(step, what=What.LEFT, why=_why_failed(error))
             if step.to is None:
-                return
+                return step
+        try:
+            return self._carry_out(step)
+        except _FAILURES as error:
+            return replace(step, what=What.LEFT, why=_why_failed(error))
 
-    def _plan_again(self, step: Step) -> None:
+    def _plan_again(self, step: Step) -> Step:
         """Plan a step again whose target another sync has made, once that sync is done with the session."""
         pair = next(pair for pair in self.pairs if step.source in _paths_of(pair))
         known = pair.here or pair.there
@@ -271,19 +156,18 @@ class Sync:
             if not is_unfinished(step.target):
                 break
             sleep(_LOOK_S)
-        again = self.plan(Pair(pair.session_id, pair.here or made, pair.there or made))
-        for one in fields(Step):
-            setattr(step, one.name, getattr(again, one.name))
+        return self.plan(Pair(pair.session_id, pair.here or made, pair.there or made))
 
-    def _carry_out(self, step: Step) -> None:
-        """Carry out a planned step. Errors of the functions that write are passed on."""
+    def _carry_out(self, step: Step) -> Step:
+        """Carry out a planned step, and return the result. Errors of the functions that write are passed on."""
         assert step.to is not None  # noqa: S101 - a step that writes says where
+        new_bytes = step.new_bytes
         match step.what:
             case What.COPY:
                 self._copy(step.source, step.target, step.to)
             case What.APPEND:
                 with beside_copy(step.target, step.source, is_home=step.to.is_home, now=self.now):
-                    step.new_bytes = append_to_copy(step.source, step.target)
+                    new_bytes = append_to_copy(step.source, step.target)
             case What.FINISH if is_unfinished(step.target):
                 self._copy(step.source, step.target, step.to)
             case What.FINISH:
@@ -291,6 +175,7 @@ class Sync:
             case _:
                 self._replace(step, step.to)
         archive_like(step.source, step.target)
+        return replace(step, new_bytes=new_bytes)
 
     def _plan_copy(self, pair: Pair) -> Step:
         """Return the step for a session that only one side has.
@@ -312,8 +197,7 @@ class Sync:
             if undone:
                 raise HoldsErasedError([HeldErased(session, side, undone)])
             check_sound(reader)
-            step.new_bytes = size_in_form(reader, step.target)
-        return step
+            return replace(step, new_bytes=size_in_form(reader, step.target))
 
     def _check_undo_nothing(self, *copies: tuple[SessionFile, Side]) -> None:
         """Check that copies of a session would not bring erased content back on the other side.
@@ -345,21 +229,17 @@ class Sync:
                 return to_here
             case Relation.PURGED | Relation.IMPORTED:
                 self._check_undo_nothing((here, self.here))
-                to_there.what = _why_replaced(found.relation)
-                return to_there
+                return replace(to_there, what=_why_replaced(found.relation))
             case Relation.PURGED_OTHER | Relation.IMPORTED_OTHER:
                 self._check_undo_nothing((there, self.there))
-                to_here.what = _why_replaced(found.relation)
-                return to_here
+                return replace(to_here, what=_why_replaced(found.relation))
             case Relation.LABELED | Relation.LABELED_OTHER:
                 self._check_undo_nothing((here, self.here), (there, self.there))
                 step = to_there if found.relation is Relation.LABELED else to_here
-                step.what = What.LABELED
-                return step
+                return replace(step, what=What.LABELED)
             case Relation.PARTED:
                 self._check_undo_nothing((here, self.here), (there, self.there))
-                to_there.parting = to_here.parting = found.parting
-                return self._parted(to_there, to_here)
+                return self._parted(replace(to_there, parting=found.parting), replace(to_here, parting=found.parting))
             case Relation.DAMAGED | Relation.DAMAGED_OTHER:
                 damaged = (here, self.here) if found.relation is Relation.DAMAGED else (there, self.there)
                 return Step(here.id, What.LEFT, why=_why_damaged(*damaged))
@@ -367,8 +247,7 @@ class Sync:
                 return Step(here.id, What.LEFT, why="another session has its id on the other side")
         for step in (to_there, to_here):  # an earlier sync was killed before it updated the files beside the log
             if is_unfinished(step.target) or is_interrupted(step.target):
-                step.what = What.FINISH
-                return step
+                return replace(step, what=What.FINISH)
         return Step(here.id, What.SAME)
 
     def _parted(self, to_there: Step, to_here: Step) -> Step:
@@ -378,21 +257,21 @@ class Sync:
         the fork was complete, the fork is made again. If the fork is complete, the other side's history only has to be
         replaced.
         """
+        forks: list[str] = []
         for step in (to_there, to_here):
             with closing(open_reader(step.target)) as reader:
                 reader.follow()
                 if self.keep_both:
                     check_sound(reader)
-                step.fork = fork_id(reader)
-                is_kept = self._is_kept(step.fork, reader)
+                fork = fork_id(reader)
+                is_kept = self._is_kept(fork, reader)
+            forks.append(fork)
             if not is_kept:
                 continue
-            is_unfinished_fork = step is to_there and is_unfinished(self._known[step.fork])
-            step.what = What.FORK if is_unfinished_fork else What.KEPT
-            return step
+            is_unfinished_fork = step is to_there and is_unfinished(self._known[fork])
+            return replace(step, what=What.FORK if is_unfinished_fork else What.KEPT, fork=fork)
         if self.keep_both:
-            to_there.what = What.FORK
-            return to_there
+            return replace(to_there, what=What.FORK, fork=forks[0])
         parting = to_there.parting
         return Step(to_there.session_id, What.PARTED, parting=parting, why=_why_parted(parting))
 
