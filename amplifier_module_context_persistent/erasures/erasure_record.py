@@ -19,6 +19,7 @@ import binascii
 import hashlib
 import json
 from bisect import bisect_left
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -36,6 +37,51 @@ class ErasedError(ContextPersistentError, ValueError):
 
 
 @dataclass(frozen=True, slots=True)
+class Fingerprints:
+    """Salted hashes by which a session, or a copy of it, is recognised."""
+
+    names: frozenset[str] = frozenset()
+    """The hashes of names."""
+    count: int = 0
+    content: str = ""
+    """The hash of the first `count` messages; empty if the names suffice."""
+    answers: frozenset[str] = frozenset()
+    """The hashes of long answers."""
+    talk: frozenset[str] = frozenset()
+    """The hashes of the beginnings of the conversation."""
+    talk_ends: frozenset[str] = frozenset()
+    """The hashes of the whole conversation."""
+
+    def __bool__(self) -> bool:
+        return bool(self.names or self.content or self.answers)
+
+
+@dataclass(frozen=True, slots=True)
+class ErasedIds:
+    """The ids of the messages that were purged, or deleted with their session.
+
+    A sync uses them to purge copies of the log, and keeps a copy of a deleted session whose last message is not among
+    them.
+    """
+
+    hashes: bytes = b""
+    """The salted hashes of the ids, sorted and joined."""
+    has_more: bool = False
+    """Whether more messages were purged than a list may have ids. Then there are no hashes."""
+    has_all: bool = False
+    """Whether `hashes` has all messages of a deleted session, also if there were none."""
+
+    def has(self, salted: bytes) -> bool:
+        """Return whether the hash of an id (`salted_id`) is among the hashes."""
+        count = len(self.hashes) // _ID_BYTES
+        at = bisect_left(range(count), salted, key=self._hash)
+        return at < count and self._hash(at) == salted
+
+    def _hash(self, number: int) -> bytes:
+        return self.hashes[_ID_BYTES * number : _ID_BYTES * (number + 1)]
+
+
+@dataclass(frozen=True, slots=True)
 class Erasure:
     """One erasure, as a line of a list of erasures describes it."""
 
@@ -43,29 +89,15 @@ class Erasure:
     """The salt of the hashes. It also identifies the erasure."""
     what: str
     time: str
-    names: frozenset[str]
-    """The salted hashes of names."""
-    count: int = 0
-    content: str = ""
-    """The salted hash of the first `count` messages; empty if the names suffice."""
+    fingerprints: Fingerprints
+    """The salted hashes by which the session is recognised."""
+    ids: ErasedIds = ErasedIds()
+    """The ids of the messages that were purged or deleted."""
     rule: TextRule = field(default_factory=TextRule)
-    answers: frozenset[str] = frozenset()
-    """The salted hashes of long answers."""
-    talk: frozenset[str] = frozenset()
-    """The salted hashes of the beginnings of the conversation."""
-    talk_ends: frozenset[str] = frozenset()
-    """Those of the whole conversation."""
-    ids: bytes = b""
-    """The salted hashes of the ids of all messages that were purged or deleted, sorted and joined. A sync uses
-    them to purge copies of the log, and keeps a copy of a deleted session whose last message is not among them."""
-    has_more_ids: bool = False
-    """Whether more messages were purged than a list may have ids. Then the erasure has no ids."""
     is_all: bool = False
     """Whether everything was purged: all messages, and all records about the session, such as names and tags."""
     is_elsewhere: bool = False
     """Whether the content was erased in another directory, and no sync has carried this out in the home yet."""
-    has_all_ids: bool = False
-    """Whether `ids` has all messages of a deleted session, also if there were none."""
     purges: frozenset[str] = frozenset()
     """For a deleted session: the salts of the erasures that were carried out in its log by purges.
 
@@ -76,7 +108,7 @@ class Erasure:
     @property
     def is_named(self) -> bool:
         """Whether the erasure holds anything that identifies a session."""
-        return bool(self.names or self.content or self.answers)
+        return bool(self.fingerprints)
 
     @property
     def day(self) -> str:
@@ -85,29 +117,25 @@ class Erasure:
 
     def took(self, id_hash: int) -> bool:
         """Return whether the message whose id has this hash was purged, or deleted with its session."""
-        wanted = salted_id(self.salt, id_hash)
-        count = len(self.ids) // _ID_BYTES
-        at = bisect_left(range(count), wanted, key=self._id)
-        return at < count and self._id(at) == wanted
-
-    def _id(self, number: int) -> bytes:
-        return self.ids[_ID_BYTES * number : _ID_BYTES * (number + 1)]
+        return self.ids.has(salted_id(self.salt, id_hash))
 
     def to_line(self) -> bytes:
         """Return the erasure as a JSON line, with its LF."""
-        value: dict[str, Any] = {"erased": self.what, "time": self.time, "salt": self.salt, "names": sorted(self.names)}
-        if self.content:
-            value |= {"count": self.count, "content": self.content}
-        if self.answers:
-            value["answers"] = sorted(self.answers)
-        if self.talk:
-            value |= {"talk": sorted(self.talk), "talk_ends": sorted(self.talk_ends)}
-        if self.ids or self.has_all_ids:
-            value["ids"] = binascii.b2a_base64(self.ids, newline=False).decode()
+        known_by = self.fingerprints
+        names = sorted(known_by.names)
+        value: dict[str, Any] = {"erased": self.what, "time": self.time, "salt": self.salt, "names": names}
+        if known_by.content:
+            value |= {"count": known_by.count, "content": known_by.content}
+        if known_by.answers:
+            value["answers"] = sorted(known_by.answers)
+        if known_by.talk:
+            value |= {"talk": sorted(known_by.talk), "talk_ends": sorted(known_by.talk_ends)}
+        if self.ids.hashes or self.ids.has_all:
+            value["ids"] = binascii.b2a_base64(self.ids.hashes, newline=False).decode()
         rule = self.rule.to_json()
         if rule:
             value["rule"] = rule
-        if self.has_more_ids:
+        if self.ids.has_more:
             value["more_ids"] = True
         if self.is_all:
             value["all"] = True
@@ -130,26 +158,32 @@ def erasure_from(value: dict[str, Any]) -> Erasure:
         KeyError, TypeError, ValueError: the object is not an erasure.
     """
     salt = str(value["salt"])
-    names = frozenset(str(name) for name in value["names"])
-    answers = frozenset(str(answer) for answer in value.get("answers", ()))
-    rule = TextRule.from_json(salt, value.get("rule", {}))
-    talk, ends = (frozenset(map(str, value.get(key, ()))) for key in ("talk", "talk_ends"))
-    ids = binascii.a2b_base64(str(value.get("ids", "")))
+    what = str(value["erased"])
+    fingerprints = Fingerprints(
+        names=_texts(value["names"]),
+        count=int(value.get("count", 0)),
+        content=str(value.get("content", "")),
+        answers=_texts(value.get("answers", ())),
+        talk=_texts(value.get("talk", ())),
+        talk_ends=_texts(value.get("talk_ends", ())),
+    )
+    ids = ErasedIds(
+        binascii.a2b_base64(str(value.get("ids", ""))),
+        has_more=value.get("more_ids") is True,
+        has_all=what == SESSION and "ids" in value,
+    )
     return Erasure(
         salt,
-        str(value["erased"]),
+        what,
         str(value["time"]),
-        names,
-        int(value.get("count", 0)),
-        str(value.get("content", "")),
-        rule,
-        answers,
-        talk,
-        ends,
+        fingerprints,
         ids,
-        value.get("more_ids") is True,
-        value.get("all") is True,
-        value.get("elsewhere") is True,
-        purges=frozenset(str(purge) for purge in value.get("purges", ())),
-        has_all_ids=value["erased"] == SESSION and "ids" in value,
+        TextRule.from_json(salt, value.get("rule", {})),
+        is_all=value.get("all") is True,
+        is_elsewhere=value.get("elsewhere") is True,
+        purges=_texts(value.get("purges", ())),
     )
+
+
+def _texts(values: Iterable[Any]) -> frozenset[str]:
+    return frozenset(map(str, values))

@@ -40,19 +40,21 @@ def is_about(
         answers_of: returns the names of its long answers.
         talk_of: returns the names of the beginnings of its conversation, if nothing else names it.
     """
-    if any(salted_name(erasure.salt, name) in erasure.names for name in names):
+    known_by = erasure.fingerprints
+    if any(salted_name(erasure.salt, name) in known_by.names for name in names):
         return True
-    if erasure.content and salted_name(erasure.salt, content_of(erasure.count)) == erasure.content:
+    if known_by.content and salted_name(erasure.salt, content_of(known_by.count)) == known_by.content:
         return True
-    if erasure.answers and _has_answers_of(erasure, answers_of()):
+    if known_by.answers and _has_answers_of(erasure, answers_of()):
         return True
-    return bool(erasure.talk) and _begins_alike(erasure, talk_of())
+    return bool(known_by.talk) and _begins_alike(erasure, talk_of())
 
 
 def _begins_alike(erasure: Erasure, talk: Sequence[TalkName]) -> bool:
     """Return whether a conversation and an erased one are the same, up to the end of the shorter one."""
     hashes = [salted_name(erasure.salt, one.name) for one in talk]
-    return bool(hashes) and (hashes[-1] in erasure.talk or not erasure.talk_ends.isdisjoint(hashes))
+    known_by = erasure.fingerprints
+    return bool(hashes) and (hashes[-1] in known_by.talk or not known_by.talk_ends.isdisjoint(hashes))
 
 
 def _has_answers_of(erasure: Erasure, answers: Sequence[str]) -> bool:
@@ -61,6 +63,7 @@ def _has_answers_of(erasure: Erasure, answers: Sequence[str]) -> bool:
     A single answer may be a common phrase. The half is counted on the side with fewer answers (the erasure or the
     session), so that a part of an erased session is recognised too.
     """
-    fewer = min(len(erasure.answers), len(answers))
-    same = sum(salted_name(erasure.salt, name) in erasure.answers for name in answers)
+    erased = erasure.fingerprints.answers
+    fewer = min(len(erased), len(answers))
+    same = sum(salted_name(erasure.salt, name) in erased for name in answers)
     return same >= max(2, (fewer + 1) // 2)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from secrets import token_hex
 
-from ....erasures.erasure_record import TEXT, Erasure, salted_id
+from ....erasures.erasure_record import TEXT, ErasedIds, Erasure, Fingerprints, salted_id
 from ....erasures.text_rule import TextRule
 from ....log.salted_name import salted_name
 from .erased_session_names import SourceNames
@@ -34,29 +34,18 @@ def erasure_of(
         purges: the salts of the erasures that purges of the log have carried out.
     """
     salt = token_hex(16)
-    names = frozenset(salted_name(salt, name) for name in (*source.names, *source.messages))
-    content = salted_name(salt, source.content) if source.content else ""
-    answers = frozenset(salted_name(salt, name) for name in source.answers)
     talk = [one for one in source.talk if what == TEXT or (one.is_own and one.chars >= LONG_ANSWER)]
-    ends = frozenset(salted_name(salt, one.name) for one in talk if one.is_end)
-    ids = b""
-    has_more_ids = len(source.id_hashes) > _MOST_IDS
-    if not has_more_ids:  # an incomplete list would look complete
-        ids = b"".join(sorted({salted_id(salt, id_hash) for id_hash in source.id_hashes}))
-    return Erasure(
-        salt,
-        what,
-        time,
-        names,
-        source.count,
-        content,
-        rule(salt),
-        answers,
-        frozenset(salted_name(salt, one.name) for one in talk),
-        ends,
-        ids,
-        has_more_ids,
-        is_all,
-        purges=frozenset(purges),
-        has_all_ids=source.has_all_ids and not has_more_ids,
+    fingerprints = Fingerprints(
+        names=frozenset(salted_name(salt, name) for name in (*source.names, *source.messages)),
+        count=source.count,
+        content=salted_name(salt, source.content) if source.content else "",
+        answers=frozenset(salted_name(salt, name) for name in source.answers),
+        talk=frozenset(salted_name(salt, one.name) for one in talk),
+        talk_ends=frozenset(salted_name(salt, one.name) for one in talk if one.is_end),
     )
+    if len(source.id_hashes) > _MOST_IDS:  # an incomplete list would look complete
+        ids = ErasedIds(has_more=True)
+    else:
+        hashes = sorted({salted_id(salt, id_hash) for id_hash in source.id_hashes})
+        ids = ErasedIds(b"".join(hashes), has_all=source.has_all_ids)
+    return Erasure(salt, what, time, fingerprints, ids, rule(salt), is_all=is_all, purges=frozenset(purges))

@@ -137,7 +137,7 @@ def _purged_copy(origin: str, directory: PrivateDirectory, purges: Sequence[Eras
     """
     texts = [erasure for erasure in purges if erasure.what == TEXT]
     others = [erasure for erasure in purges if erasure.what != TEXT]
-    if any(not erasure.rule.is_complete for erasure in texts) or any(erasure.has_more_ids for erasure in others):
+    if any(not erasure.rule.is_complete for erasure in texts) or any(erasure.ids.has_more for erasure in others):
         raise PurgeError("more was purged than the list of erasures can name")
     steps = [purge_of(erasure) for erasure in others]
     if texts:

@@ -78,9 +78,9 @@ def undone_among(reader: ReadableLog, location: str, about: Sequence[Erasure]) -
 
 def _holds(reader: ReadableLog, location: str, erasure: Erasure, purges: Sequence[Message]) -> bool:
     """Return whether a log still holds content that a purge removed from another copy."""
-    if erasure.ids:
+    if erasure.ids.hashes:
         return any(map(erasure.took, reader.index.columns.id_hashes))
-    is_whole_rule = erasure.rule.is_complete if erasure.what == TEXT else not erasure.has_more_ids
+    is_whole_rule = erasure.rule.is_complete if erasure.what == TEXT else not erasure.ids.has_more
     if is_whole_rule:
         try:
             return not plan_purge(location, purge_of(erasure)).counts.is_nothing

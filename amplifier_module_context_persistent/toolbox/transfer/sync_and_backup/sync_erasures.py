@@ -192,7 +192,7 @@ def _not_carried_out(log: str, purges: Sequence[Erasure]) -> list[Erasure]:
         for purge in purges:
             if purge.salt in carried_out:
                 continue
-            if purge.is_all or not purge.ids or any(purge.took(id_hash) for id_hash in id_hashes):
+            if purge.is_all or not purge.ids.hashes or any(purge.took(id_hash) for id_hash in id_hashes):
                 left.append(purge)
         return left
 
@@ -231,7 +231,7 @@ def _has_unknown_end(log: str, deletions: Sequence[Erasure], purges: Sequence[Er
 
     A deletion without ids of messages, as older versions noted them, does not tell.
     """
-    if not all(erasure.has_all_ids for erasure in deletions):
+    if not all(erasure.ids.has_all for erasure in deletions):
         return False
     with closing(open_reader(log)) as reader:
         reader.follow()
