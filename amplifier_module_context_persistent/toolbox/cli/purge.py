@@ -278,7 +278,7 @@ def _say_copies(planned: Sequence[SessionPurge], what: Purge, report: PurgeRepor
             is_left = is_left or are_beside(other, session.path)
             same = f"{one_line(other)} is the same session as {one_line(session.path)}"
             report.say(f"{same}, and holds it too: it is left as it is now, and the next sync erases this there too.")
-            session.copies.append(f"{other}: a copy of the same session")
+            session.remaining.copies.append(f"{other}: a copy of the same session")
     return is_left
 
 
@@ -307,7 +307,7 @@ def _purge(
     unread = [session for session in planned if session.error]
     todo = [session for session in planned if not session.is_nothing]
     _show_plan(planned, what, report)
-    is_left = any(session.is_left for session in planned)
+    is_left = any(session.remaining.is_certain for session in planned)
     if not what.is_torn_only:
         is_left = _say_copies(planned, what, report) or is_left
     if not todo:
@@ -358,7 +358,7 @@ def _show_plan(planned: Sequence[SessionPurge], what: Purge, report: PurgeReport
         report.say(f"{planned[0].path}: nothing to purge.")
     for session in planned:
         counts = session.counts
-        matches_elsewhere = counts.tails_matching or counts.names_matching or session.is_id_matching
+        matches_elsewhere = counts.tails_matching or counts.names_matching or session.remaining.is_id_matching
         if session.is_nothing and matches_elsewhere:
             report.say(f"{session.path}:")
             report.counts(counts)
@@ -366,7 +366,7 @@ def _show_plan(planned: Sequence[SessionPurge], what: Purge, report: PurgeReport
     copies: list[Any] = []
     if todo or what.redact:
         for session in planned:
-            copies += session.copies
+            copies += session.remaining.copies
     if copies:
         with_match = " that hold it" if what.redact else ""
         report.say(f"The host or another agent keeps copies{with_match}, which are not touched:")
@@ -398,7 +398,7 @@ def _purge_one(one: SessionPurge, what: Purge, rule: Rule, report: PurgeReport) 
     still = still_holding(one, what)
     for file in still:
         report.say(f"Still left, in a field that a purge does not change, or not to be written: {file}")
-    one.copies += still
+    one.remaining.copies += still
     if done != one.counts:
         report.say(f"{one.path}: the log had changed in the meantime; this was removed:")
         report.counts(done)

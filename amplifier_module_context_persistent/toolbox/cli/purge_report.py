@@ -61,12 +61,12 @@ class PurgeReport:
             is_backup = BACKUP_MARK in name and not name.endswith(".part")
             origin = "which a rewind kept" if is_backup else "which was left"
             self.say(f"  {name}, {origin}, is removed")
-        for name in session.linked:
+        for name in session.remaining.linked:
             self.say(f"  {name} has another name (hard link), under which its content stays")
 
     def session_id(self, session: SessionPurge) -> None:
         """Print a line if the session's id contains the text to remove."""
-        if session.is_id_matching:
+        if session.remaining.is_id_matching:
             self.say("  the session's id holds it, and stays; only delete removes it")
 
     def counts(self, counts: PurgeCounts) -> None:
@@ -82,7 +82,7 @@ class PurgeReport:
         result = {
             "dry_run": self.dry_run,
             "purged": [_plain(session) for session in purged],
-            "copies_that_stay": [copy for session in planned for copy in session.copies],
+            "copies_that_stay": [copy for session in planned for copy in session.remaining.copies],
             "errors": self._errors,
             **present(other_capitals=self.other_capitals),
         }
@@ -97,7 +97,7 @@ def _plain(session: SessionPurge) -> dict[str, Any]:
         "own": str(session.own) if session.own is not None else None,
         "removed": session.removed,
         "agent_forks": [one.path for one in session.agent_forks],
-        "linked": session.linked,
+        "linked": session.remaining.linked,
         "finishes": session.finishes,
     }
 

@@ -55,6 +55,23 @@ from .other_names import catalogue_files, with_other_names
 
 
 @dataclass(slots=True)
+class RemainingContent:
+    """What stays after a purge, and holds content that was to be removed, or may hold it."""
+
+    copies: list[str] = field(default_factory=list)
+    """The paths of copies that stay, of the host or of another agent, each with a remark if there is one. For a
+    redaction, only copies with the text.
+    """
+    linked: list[str] = field(default_factory=list)
+    """Paths of our files that the purge removes or writes anew, and that have other names (hard links), under which the
+    removed content stays."""
+    is_id_matching: bool = False
+    """Whether the session's id contains the text that is redacted; ids are not changed."""
+    is_certain: bool = False
+    """Whether anything that stays still holds content that was to be removed."""
+
+
+@dataclass(slots=True)
 class SessionPurge:
     """The plan of a purge: the content to remove from a session, and the copies of its messages that stay."""
 
@@ -66,25 +83,15 @@ class SessionPurge:
     """The `transcript.jsonl` of an import or a fork, if the purge has to write it anew; else None."""
     removed: list[str] = field(default_factory=list)
     """The paths of our files that are deleted: copies that a rewind kept, and files that killed operations left."""
-    copies: list[str] = field(default_factory=list)
-    """The paths of copies that stay, of the host or of another agent, each with a remark if there is one. For a
-    redaction, only copies with the text.
-    """
     agent_forks: list[AgentFork] = field(default_factory=list)
     """The sessions of other agents that forks of this session wrote, that hold the text, and that are still ours."""
     is_log: bool = True
     """Whether `path` is a log, and not the session of another agent whose origin is not purged with it."""
     log_id: str = ""
     """The id of the log in its header; empty if the header has none."""
-    is_left: bool = False
-    """Whether anything that stays still holds content that was to be removed."""
-    linked: list[str] = field(default_factory=list)
-    """Paths of our files that the purge removes or writes anew, and that have other names (hard links), under which the
-    removed content stays."""
+    remaining: RemainingContent = field(default_factory=RemainingContent)
     finishes: bool = False
     """Whether an earlier purge was interrupted, so that this purge finishes it."""
-    is_id_matching: bool = False
-    """Whether the session's id contains the text that is redacted; ids are not changed."""
     error: str = ""
     """The reason why the session cannot be read; "" for a readable session."""
 
@@ -114,8 +121,8 @@ def plan_session_purge(path: str, what: Purge, *, files: FileSystem | None = Non
     log = plan_purge(path, what, files=files)
     planned = SessionPurge(path, log.counts, known=log.known, log_id=log.log_id)
     if what.torn and stored_name(path) is None:
-        planned.linked = with_other_names(saved_tails(path))
-        planned.is_left = bool(planned.linked)
+        planned.remaining.linked = with_other_names(saved_tails(path))
+        planned.remaining.is_certain = bool(planned.remaining.linked)
     if what.is_torn_only:
         return planned
     removed_or_rewritten = set[str]()
@@ -126,7 +133,7 @@ def plan_session_purge(path: str, what: Purge, *, files: FileSystem | None = Non
         planned.removed = [*files_left(path, HOSTS_NAMES), *_backups_to_go(path, what, planned)]
         if own and _falls_behind(own, what, planned):
             planned.own = own[0]
-        planned.linked += _linked(path, own, what, planned)
+        planned.remaining.linked += _linked(path, own, what, planned)
         removed_or_rewritten = {*planned.removed, *(os.fspath(file) for file in own)}
         doubtful = doubtful_parts(path, HOSTS_NAMES)
     copies = [copy for copy in host_copies(path, log.session_id) if copy not in removed_or_rewritten]
@@ -135,7 +142,7 @@ def plan_session_purge(path: str, what: Purge, *, files: FileSystem | None = Non
         _note_copies(planned, copies)
     else:
         names = [name for name in named_in(path) if name not in removed_or_rewritten]
-        planned.is_id_matching = _id_holds(path, log.session_id, what.redact)
+        planned.remaining.is_id_matching = _id_holds(path, log.session_id, what.redact)
         _note_matches(planned, [*copies, *names], what.redact)
     return planned
 
@@ -143,10 +150,10 @@ def plan_session_purge(path: str, what: Purge, *, files: FileSystem | None = Non
 def _note_copies(planned: SessionPurge, copies: Sequence[str]) -> None:
     """Note the copies of a session's messages that a purge of whole messages does not change."""
     changed = [os.fspath(file) for file in changed_since(planned.path) if file.name == TRANSCRIPT_NAME]
-    planned.copies = [f"{copy}: the host has changed it" if copy in changed else copy for copy in copies]
+    planned.remaining.copies = [f"{copy}: the host has changed it" if copy in changed else copy for copy in copies]
     forks = agent_forks_of(planned.log_id)
-    planned.copies += [f"{one.path}: a fork to {one.agent}" for one in forks]
-    planned.is_left = bool(changed or planned.linked or forks) and not planned.is_nothing
+    planned.remaining.copies += [f"{one.path}: a fork to {one.agent}" for one in forks]
+    planned.remaining.is_certain = bool(changed or planned.remaining.linked or forks) and not planned.is_nothing
 
 
 def _note_matches(planned: SessionPurge, files: Iterable[str], replace: Replace) -> None:
@@ -154,11 +161,11 @@ def _note_matches(planned: SessionPurge, files: Iterable[str], replace: Replace)
     for file in files:
         matches = told_matches(file, replace)
         if matches:
-            planned.copies.append(f"{file}: {matches}")
+            planned.remaining.copies.append(f"{file}: {matches}")
     _look_at_agent_forks(planned, agent_forks_of(planned.log_id), replace)
     counts = planned.counts
-    matches_elsewhere = counts.tails_matching or counts.names_matching or planned.is_id_matching
-    planned.is_left = bool(planned.copies or planned.linked or matches_elsewhere)
+    matches_elsewhere = counts.tails_matching or counts.names_matching or planned.remaining.is_id_matching
+    planned.remaining.is_certain = bool(planned.remaining.copies or planned.remaining.linked or matches_elsewhere)
 
 
 def _look_at_agent_forks(planned: SessionPurge, found: Iterable[AgentFork], replace: Replace) -> None:
@@ -169,9 +176,9 @@ def _look_at_agent_forks(planned: SessionPurge, found: Iterable[AgentFork], repl
         if matches and one.is_ours():
             planned.agent_forks.append(one)
             if one.has_other_names():
-                planned.linked.append(one.path)
+                planned.remaining.linked.append(one.path)
         elif matches:
-            planned.copies.append(f"{one.path}: {matches}, a fork that went on in {one.agent}")
+            planned.remaining.copies.append(f"{one.path}: {matches}, a fork that went on in {one.agent}")
 
 
 def plan_agent_forks(what: Purge, planned: Iterable[SessionPurge]) -> list[SessionPurge]:
@@ -194,8 +201,8 @@ def plan_agent_forks(what: Purge, planned: Iterable[SessionPurge]) -> list[Sessi
             _look_at_agent_forks(purge, [one], what.redact)
         except OSError as error:
             purge.error = reason_of(error)
-        purge.is_left = bool(purge.copies or purge.linked)
-        if purge.error or purge.is_left or not purge.is_nothing:
+        purge.remaining.is_certain = bool(purge.remaining.copies or purge.remaining.linked)
+        if purge.error or purge.remaining.is_certain or not purge.is_nothing:
             alone.append(purge)
     return alone
 
@@ -271,10 +278,12 @@ def plan_places_left(what: Purge) -> list[SessionPurge]:
     for log, left in places_left(tails=False):
         holding = _own_holding(log, what)
         if holding:  # with its note, by which `delete` knows these files as ours
-            planned.append(SessionPurge(log, copies=holding, is_left=True))
+            planned.append(SessionPurge(log, remaining=RemainingContent(copies=holding, is_certain=True)))
             continue
         linked = with_other_names(left)
-        planned.append(SessionPurge(log, removed=left, linked=linked, is_left=bool(linked)))
+        planned.append(
+            SessionPurge(log, removed=left, remaining=RemainingContent(linked=linked, is_certain=bool(linked)))
+        )
     if what.redact is None:
         return planned
     for log, left in places_left():
@@ -284,7 +293,7 @@ def plan_places_left(what: Purge) -> list[SessionPurge]:
             if matches:
                 copies.append(f"{name}: {matches}")
         if copies:
-            planned.append(SessionPurge(log, copies=copies, is_left=True))
+            planned.append(SessionPurge(log, remaining=RemainingContent(copies=copies, is_certain=True)))
     return planned
 
 

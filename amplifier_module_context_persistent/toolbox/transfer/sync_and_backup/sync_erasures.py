@@ -71,7 +71,7 @@ class ErasingStep:
         """The paths of the host's files beside the log that have content to be erased, but are not deleted."""
         if self.deletion is not None:
             return self.deletion.host_files
-        return self.purge.copies if self.purge is not None else []
+        return self.purge.remaining.copies if self.purge is not None else []
 
     @property
     def torn_tails(self) -> list[str]:
@@ -85,8 +85,11 @@ class ErasingStep:
     @property
     def linked(self) -> list[str]:
         """The paths of our files that are erased here and have other names (hard links), which keep the content."""
-        plan = self.deletion or self.purge
-        return [] if plan is None or self.error else plan.linked
+        if self.error:
+            return []
+        if self.deletion is not None:
+            return self.deletion.linked
+        return self.purge.remaining.linked if self.purge is not None else []
 
 
 @dataclass(slots=True)
@@ -169,7 +172,7 @@ def erasing_steps(
         for erasure in _not_carried_out(path, purges):
             purge = purge_of(erasure)
             planned = plan_session_purge(path, purge)
-            if not planned.is_nothing or planned.is_left:
+            if not planned.is_nothing or planned.remaining.is_certain:
                 yield ErasingStep(session, side, [erasure], purge=planned, what=purge)
     except (ContextPersistentError, OSError) as error:
         yield ErasingStep(session, side, list(found), error=reason_of(error))
