@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from typing import Any
 from zlib import crc32
 
-from ..messages.replace_in_message import REPLACEMENT
+from ..messages.replace_in_message import REPLACEMENT, Replace, Replacement
 from ..messages.secrets.found import REDACTED
 from ..messages.secrets.redact import redact_text
+from ..messages.secrets.replace_secrets import secrets_replacement
 from ..search.accents import forms_of
-from ..search.pattern import compile_regex
+from ..search.pattern import EACH_LINE, compile_regex
 from ..search.replace_matches import replace_matches
 
 _MOST_TAKEN = 1000
@@ -94,8 +95,15 @@ class TextRule:
         if self.secrets:
             text = redact_text(text).replace(REDACTED, REPLACEMENT)
         if self.expression:
-            text = replace_matches(compile_regex(self.expression), REPLACEMENT, text)
+            text = replace_matches(compile_regex(self.expression, EACH_LINE), REPLACEMENT, text)
         return self.taken.replace(text) if self.taken is not None else text
+
+    @property
+    def replacement(self) -> Replace:
+        """What the rule replaces in a message: matches in texts, and secrets that only their keys name."""
+        if not self.secrets:
+            return self.replace
+        return Replacement(self.replace, secrets_replacement().in_value)
 
     def to_json(self) -> dict[str, Any]:
         """Return the rule in plain JSON types."""

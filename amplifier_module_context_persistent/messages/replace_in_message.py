@@ -1,19 +1,22 @@
 """Replace texts in the content of a message, never in its ids, names and types.
 
 Ids, roles, types, tool names and times stay, so that calls and results still match. In a tool call's arguments
-everything is replaced. A thinking block that would change is left out, because providers refuse thinking whose
-signature does not fit its text.
+everything is replaced. A number is replaced as the text that JSON writes for it; numbers of our own metadata, and those
+that say where something is, such as the places of citations, stay. A thinking block that would change is left out,
+because providers refuse thinking whose signature does not fit its text.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from ..log.record_line import Message
 from .message import THINKING_BLOCKS, is_block, strings_in
-from .metadata import PLACE_KEY
+from .metadata import BOUND_KEY, FORM_KEY, LINE_KEY, OFFLOAD_KEY, PLACE_KEY
 from .secrets.json_text import in_json
 
 REPLACEMENT = "[redacted]"
@@ -21,24 +24,63 @@ REPLACEMENT = "[redacted]"
 Replace = Callable[[str], str]
 """Returns a text with everything replaced that has to be removed."""
 
+
+@dataclass(frozen=True, slots=True)
+class Replacement:
+    """What a redaction replaces: matches within a text, and values that only their key names, such as a password."""
+
+    in_text: Replace
+    in_value: Callable[[Any], Any]
+    """Returns a JSON value with everything replaced that has to be removed."""
+
+    def __call__(self, text: str) -> str:
+        """Return a text with everything replaced that has to be removed."""
+        return self.in_text(text)
+
+
 _IDS = frozenset({"id", "message_id", "tool_call_id", "tool_use_id", "call_id", PLACE_KEY})
 NAMES = _IDS | {"role", "type", "name", "tool", "timestamp", "signature", "_record"}
 """Keys of a message whose values are ids, names or types."""
 _PLAIN_NAME = re.compile(r"[A-Za-z_:.]+")  # a key of a record; one with digits or dashes may itself have to be replaced
 _ARGUMENTS = frozenset({"arguments", "input"})
+_OWN_METADATA = frozenset({BOUND_KEY, FORM_KEY, LINE_KEY, OFFLOAD_KEY, "usage"})
+_PLACES = frozenset(
+    (
+        *("index", "start_index", "end_index", "start_char_index", "end_char_index", "start_block_index"),
+        *("end_block_index", "start_page_number", "end_page_number", "document_index", "search_result_index"),
+        *("output_index", "content_index", "sequence_number", "width", "height"),
+    )
+)
+"""Keys of blocks whose numbers say where something is. Providers refuse a text there."""
 _EMPTY = {"type": "text", "text": REPLACEMENT}
 
 
 def redact_message(message: Message, replace: Replace) -> Message:
-    """Return a message with every match in its strings replaced; an equal message if there is no match."""
+    """Return a message with every match in its strings and numbers replaced; an equal message if there is no match."""
+    if isinstance(replace, Replacement):
+        message = {key: _with_named_replaced(key, value, replace.in_value) for key, value in message.items()}
     redacted: Message = {}
     for key, value in message.items():
         if key == "thinking_block":
             if replace_in(value, replace, NAMES) == value:
                 redacted[key] = value
         else:
-            redacted[key] = value if key in NAMES else _replace_under(key, value, replace, NAMES)
+            redacted[key] = value if key in NAMES else _replace_under(key, value, replace, NAMES, numbers=True)
     return redacted
+
+
+def _with_named_replaced(key: str, value: Any, in_value: Callable[[Any], Any]) -> Any:
+    """Return the value under a key of a message with the values replaced that are named by their keys alone."""
+    if key in NAMES or is_block(value, THINKING_BLOCKS):
+        return value
+    if key in _ARGUMENTS:
+        return in_json(value, in_value) if isinstance(value, str) else in_value(value)
+    if isinstance(value, list):
+        return [_with_named_replaced(key, item, in_value) for item in value]
+    if isinstance(value, dict):
+        return {inner: _with_named_replaced(inner, item, in_value) for inner, item in value.items()}
+    changed: dict[str, Any] = in_value({key: value})
+    return changed.get(key, value)
 
 
 def holds_in_names(message: Message, replace: Replace) -> bool:
@@ -60,26 +102,30 @@ def _names_in(value: Any, names: frozenset[str], *, are_keys_kept: bool = False)
                 yield from _names_in(item, names)
 
 
-def _replace_under(key: str, value: Any, replace: Replace, names: frozenset[str]) -> Any:
+def _replace_under(key: str, value: Any, replace: Replace, names: frozenset[str], *, numbers: bool) -> Any:
     """Return the value under a key of a message or block, with its strings replaced; ids and names unchanged."""
     if key in names:
         return value
+    numbers = numbers and key not in _OWN_METADATA and key not in _PLACES
     if key in _ARGUMENTS:
         if isinstance(value, str):
             return in_json(value, lambda inner: replace_everywhere(inner, replace))
         return replace_everywhere(value, replace)
     if key == "content" and isinstance(value, list):
-        blocks = [replace_in(block, replace, names) for block in value if not _is_changed_thinking(block, replace)]
+        kept = [block for block in value if not _is_changed_thinking(block, replace)]
+        blocks = [replace_in(block, replace, names, numbers=numbers) for block in kept]
         if value and not blocks:  # a message needs content
             blocks = [dict(_EMPTY)]
         return blocks
-    return replace_in(value, replace, names)
+    return replace_in(value, replace, names, numbers=numbers)
 
 
 def replace_everywhere(value: Any, replace: Replace) -> Any:
-    """Return a JSON value with all its strings replaced, and all its keys."""
+    """Return a JSON value with all its strings and numbers replaced, and all its keys."""
     if isinstance(value, str):
         return replace(value)
+    if _is_number(value):
+        return _replace_number(value, replace)
     if isinstance(value, list):
         return [replace_everywhere(item, replace) for item in value]
     if isinstance(value, dict):
@@ -87,22 +133,42 @@ def replace_everywhere(value: Any, replace: Replace) -> Any:
     return value
 
 
-def replace_in(value: Any, replace: Replace, names: frozenset[str]) -> Any:
+def replace_in(value: Any, replace: Replace, names: frozenset[str], *, numbers: bool = False) -> Any:
     """Return a JSON value with all its strings replaced, except those under the keys in `names`.
 
     Keys of objects are replaced too, except keys that look like a plain identifier (`_PLAIN_NAME`).
+
+    Args:
+        value: the JSON value.
+        replace: returns a text with everything replaced that has to be removed.
+        names: keys whose values stay.
+        numbers: whether numbers are replaced too, as the texts that JSON writes for them. If false, only those in a
+            call's arguments are.
     """
     if isinstance(value, str):
         return replace(value)
+    if numbers and _is_number(value):
+        return _replace_number(value, replace)
     if isinstance(value, list):
-        return [replace_in(item, replace, names) for item in value]
+        return [replace_in(item, replace, names, numbers=numbers) for item in value]
     if isinstance(value, dict):
         replaced: dict[str, Any] = {}
         for key, item in value.items():
             new_key = key if _PLAIN_NAME.fullmatch(key) else replace(key)
-            replaced[new_key] = _replace_under(key, item, replace, names)
+            replaced[new_key] = _replace_under(key, item, replace, names, numbers=numbers)
         return replaced
     return value
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _replace_number(value: float, replace: Replace) -> Any:
+    """Return a number, or the text that has to stand in its place."""
+    text = json.dumps(value)
+    replaced = replace(text)
+    return value if replaced == text else replaced
 
 
 def _is_changed_thinking(block: Any, replace: Replace) -> bool:

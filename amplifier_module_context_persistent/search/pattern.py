@@ -149,6 +149,10 @@ def matches_only_empty(query: str) -> bool:
     return bool(most == 0)
 
 
+EACH_LINE = int(re.MULTILINE)
+"""The flags with which expressions are searched and purged: `^` and `$` match at the ends of lines."""
+
+
 def regex_pattern(query: str, *, ignore_case: bool = False) -> Pattern:
     """Make the pattern of a regular expression. `^` and `$` match at the ends of lines.
 
@@ -158,7 +162,7 @@ def regex_pattern(query: str, *, ignore_case: bool = False) -> Pattern:
     if len(query) > MOST_CHARS:
         raise RecallError(f"query: a regular expression has at most {MOST_CHARS} characters, not {len(query):,}")
     query = in_either_form(query)
-    flags = re.MULTILINE
+    flags = EACH_LINE
     if ignore_case:
         flags |= re.IGNORECASE
     expression = compile_regex(query, flags)

@@ -2,11 +2,13 @@ r"""Replace the matches of an expression in a text, also where the text is writt
 
 A person who removes `pässwort` means the word and not its spelling: a tool's result often is JSON with `p\u00e4sswort`
 in it, an address has `p%C3%A4sswort`, and a terminal may change the colour within a word. So a text with such an
-encoding is matched a second time, as a person reads it (`messages/secrets/readable.py`).
+encoding is matched a second time, as a person reads it (`messages/secrets/readable.py`). An expression with a space is
+also matched where the text has a `+`, a space that does not break, or the end of a line in its place.
 """
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
@@ -35,6 +37,7 @@ _WITHIN_WORD = regex.compile(
 )
 """The same characters, as far as they may be within a plain word. Nobody needs to encode the letters of such a word,
 but may do so."""
+_OTHER_SPACE = regex.compile(r"[+\u00a0\u202f\u2007\n]")
 _SAME_IN_ALL = regex.compile(r"(?:[A-Za-z0-9_-]|\\[._-])+")
 """An expression for a single plain word. JSON doubles none of its characters."""
 
@@ -63,16 +66,33 @@ def replace_matches(
         if _may_match(text, literals):
             text = _replace_plain(expression, replacement, text, taken)
         is_word = _SAME_IN_ALL.fullmatch(expression.pattern) is not None
-        hints = _WITHIN_WORD if is_word else _ENCODED
-        if hints.search(text) is None:
+        is_encoded = (_WITHIN_WORD if is_word else _ENCODED).search(text) is not None
+        has_spaces = " " in expression.pattern and (is_encoded or _OTHER_SPACE.search(text) is not None)
+        if not is_encoded and not has_spaces:
             return text
-        around_chars = max(len(expression.pattern), WORD_AROUND_CHARS if is_word else AROUND_CHARS)
-        decoded: Iterable[Reading] = readings(text, around_chars)
-        if not is_word:
-            decoded = chain(decoded, json_readings(text, around_chars))
+        decoded = _decoded(text, expression, is_word=is_word) if is_encoded else ()
+        if has_spaces:
+            decoded = _with_spaces(chain([Reading(text)], decoded))
         return _replace_encoded(expression, replacement, text, taken, literals, decoded)
     except (TimeoutError, MemoryError) as error:
         raise SlowPatternError("the expression takes too much time or memory on one of the texts") from error
+
+
+def _decoded(text: str, expression: regex.Pattern[str], *, is_word: bool) -> Iterable[Reading]:
+    """Yield the readings of a text without its encodings. JSON doubles no character of a plain word."""
+    around_chars = max(len(expression.pattern), WORD_AROUND_CHARS if is_word else AROUND_CHARS)
+    yield from readings(text, around_chars)
+    if not is_word:
+        yield from json_readings(text, around_chars)
+
+
+def _with_spaces(decoded: Iterable[Reading]) -> Iterator[Reading]:
+    """Yield each reading, and the same one with a space for each character that may stand for one."""
+    for reading in decoded:
+        yield reading
+        spaced = _OTHER_SPACE.sub(" ", reading.text)
+        if spaced != reading.text:
+            yield dataclasses.replace(reading, text=spaced)
 
 
 def _replace_plain(expression: regex.Pattern[str], replacement: str, text: str, taken: set[str] | None) -> str:

@@ -133,5 +133,5 @@ def _with_texts_replaced(message: Message, about: Sequence[Erasure]) -> Message:
     """Return a message in which the purged texts are replaced."""
     for erasure in about:
         if erasure.what == TEXT:
-            message = redact_message(message, erasure.rule.replace)
+            message = redact_message(message, erasure.rule.replacement)
     return message

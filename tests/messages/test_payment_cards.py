@@ -1,8 +1,11 @@
 """Numbers of cards, their check values and PINs: what counts beside a name, and what stays."""
 
+import re
+
 import pytest
 
 from amplifier_module_context_persistent.messages.secrets.found import REDACTED
+from amplifier_module_context_persistent.messages.secrets.own_forms import own_forms
 from amplifier_module_context_persistent.messages.secrets.redact import redact_text, redact_value
 
 NUMBER = "4539148803436467"
@@ -43,3 +46,30 @@ def test_the_fields_of_a_card_go() -> None:
     """Under their keys in a JSON value."""
     value = {"cvc": "917", "card_number": NUMBER, "exp_month": "12"}
     assert redact_value(value) == {"cvc": REDACTED, "card_number": REDACTED, "exp_month": "12"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"passcode": 736251}',
+        '"pin": "48213377"',
+        '{"otp": "482133"}',
+        r"{\"user_pin\": 4821}",
+        '{"verification_code": "481516"}',
+    ],
+)
+def test_a_code_under_its_key_goes(text: str) -> None:
+    assert not re.search(r"\d", redact_text(text))
+
+
+@pytest.mark.parametrize(
+    "text", ['{"pin": 13, "mapping": 4821}', '{"pass": 1500, "tokens": 123456}', '{"zip_code": 48213}']
+)
+def test_counts_and_pins_of_a_chip_stay(text: str) -> None:
+    assert redact_text(text) == text
+
+
+def test_numbers_go_as_texts_do() -> None:
+    arguments = {"cvv": 837, "card_number": int(NUMBER), "otp": 482133, "phone": 55512345678, "pass": 1500}
+    redacted = redact_value(arguments, own=own_forms([], ["PHONE"], {"PHONE": "55512345678"}))
+    assert redacted == {**dict.fromkeys(arguments, "[REDACTED]"), "pass": 1500}

@@ -142,3 +142,22 @@ def test_a_word_of_plain_letters_is_found_under_a_colour() -> None:
 def test_what_only_looks_encoded_stays() -> None:
     text = "100%25 of C:\\users\\u00e4, a &amp; b"
     assert replaced(WORD, text) == (text, set())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "https://x.test/login?pw=correct+horse+battery",
+        "pw=correct+horse%20battery",
+        "correct\u00a0horse\nbattery",
+        json.dumps("correct horse\nbattery"),
+    ],
+)
+def test_words_go_whatever_stands_between_them(text: str) -> None:
+    after, _ = replaced("correct horse battery", text)
+    assert "horse" not in after
+
+
+def test_signs_between_other_words_stay() -> None:
+    text = "correct + horse, battery\n1+1"
+    assert replaced("correct horse battery", text) == (text, set())

@@ -107,6 +107,11 @@ SERVICES = frozenset(
 
 From the rules of gitleaks, betterleaks and trufflehog that look for a service's name, as of November 2026.
 """
+_CODE = re.compile("[0-9]{4,10}")
+_CODE_WORDS = frozenset("pin otp totp passcode tan".split())
+_CODE_NAMES = frozenset(
+    f"{kind} code" for kind in "pin otp totp mfa 2fa sms verification security access auth authentication login".split()
+) | {"pin number", "one time"}
 _PASSWORD_WORDS = frozenset("password passwd passwort passphrase pwd pw pass passcode psk authtok".split())
 _CHOSEN_KEYS = frozenset({"wifi key", "network key", "shared secret"})
 """Names of keys that a person may have chosen."""
@@ -253,6 +258,19 @@ def likelihood_of(name: str) -> Likelihood:
         if any(words[-len(known) :] == known for known in _split(names)):
             return likelihood
     return Likelihood.NONE
+
+
+def names_code(name: str, value: str) -> bool:
+    """Return whether a value of digits is a secret because of its key: a PIN, a one-time code, or a numeric password.
+
+    A key `pass` counts what passed.
+    """
+    if not _CODE.fullmatch(value):
+        return False
+    words = _words_of(name)
+    if not words or words[-1] in ("pass", "pw"):
+        return False
+    return words[-1] in _CODE_WORDS or " ".join(words[-2:]) in _CODE_NAMES or words[-1] in _PASSWORD_WORDS
 
 
 def names_password(name: str) -> bool:

@@ -13,6 +13,7 @@ key. Replaced secrets are reported by kind and place, never by value.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Sequence
 from functools import cache, lru_cache, partial
@@ -25,7 +26,7 @@ from .foreign_names import is_label, is_named_in_another_language, name_in_anoth
 from .found import REDACTED, Secret, merged
 from .json_text import in_json
 from .labels import VALUE_KEY
-from .names import Likelihood, is_faint, is_placeholder, likelihood_of
+from .names import Likelihood, is_faint, is_placeholder, likelihood_of, names_code
 from .own_forms import OwnForms
 from .payment_cards import is_card_field
 from .readable import colours_in, readings
@@ -45,6 +46,7 @@ _FOUND_IN_LONG: dict[bytes, Sequence[Secret]] = {}
 """The places of secrets in long texts, by the texts' hashes, so that memory is used for the places only."""
 _KEYS_KNOWN = 4_096
 _MOST_KEY_CHARS = 80
+_LEAST_CARD_NUMBER = 10**12
 _VARIABLE = re.compile(r"%[A-Za-z_]\w{1,60}%")
 """A variable of Windows, whose first letters may look like an encoded byte: `%DB_PASSWORD%`."""
 _PLAIN_NAME = re.compile(r"[A-Za-z_][\w-]{0,40}")
@@ -143,6 +145,8 @@ def redact_value(value: Any, found: Found | None = None, field: str = "", own: O
         return redact_text(value, partial(_tell, report, field), own)
     if isinstance(value, list):
         return [redact_value(item, report, f"{field}[{number}]", own) for number, item in enumerate(value)]
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return _redact_number(value, partial(_tell, report, field), own)
     if not isinstance(value, dict):
         return value
     redacted: dict[str, Any] = {}
@@ -169,6 +173,14 @@ def redact_value(value: Any, found: Found | None = None, field: str = "", own: O
             new_key = key if is_clean else redact_text(key, partial(_tell, report, inside), own)
             redacted[new_key] = redact_value(item, report, inside, own)
     return redacted
+
+
+def _redact_number(value: float, found: Callable[[str], None], own: OwnForms | None) -> Any:
+    """Return a number, or the mark in its place if it is a person's own value or the number of a card."""
+    if own is None and abs(value) < _LEAST_CARD_NUMBER:
+        return value
+    text = json.dumps(value)
+    return value if redact_text(text, found, own) == text else REDACTED
 
 
 def _with_values_redacted(value: dict[str, Any], report: Found, field: str, own: OwnForms | None) -> dict[str, Any]:
@@ -205,8 +217,12 @@ def _core_keys() -> frozenset[str]:
 
 def _is_named(key: str, item: Any) -> bool:
     """Return whether a text is a secret because of its key alone; types and templates are not."""
+    if isinstance(item, int) and not isinstance(item, bool):
+        return is_card_field(key, str(item)) or names_code(key, str(item))
     if not isinstance(item, str):
         return False
+    if names_code(key, item):
+        return True
     is_strong = likelihood_of(key) is Likelihood.STRONG
     if is_card_field(key, item):
         return True

@@ -74,6 +74,13 @@ _WORDS = Beginnings(
 _PINS = Beginnings(("pin ", "pin:", "pin=", "pin-", "pincode"))
 _PIN_FLAG = re.compile(r"--(?:so-|new-|user-|card-)?pin[ =][\"']?(?P<secret>[0-9]{4,8})(?![\w.:])")
 _PIN_FLAGS = Beginnings(("--pin ", "--pin=", "--so-pin", "--new-pin", "--user-pin", "--card-pin"))
+_KEY_OF_JSON = re.compile(
+    r"(?:pin|otp|totp|(?:mfa|2fa|sms|verification|security|access|auth|login)_?code)(?:_?(?:code|number))?"
+    r"(?:\\*[\"'])[ ]?:[ ]?(?:\\*[\"'])?(?P<secret>[0-9]{4,8})(?![\w.])"
+)
+_KEYS_OF_JSON = Beginnings(
+    ("pin", "otp", "totp", "mfa", "2fa", "sms", "verification", "security", "access", "auth", "login")
+)
 _PLACES = Beginnings(
     (
         *(
@@ -170,6 +177,7 @@ def find_short_codes(searched: SearchedText) -> list[Secret]:
         codes += _WORDS.matches(_CODE, searched, is_folded=True)
     codes += [code for code in _PINS.matches(_PIN, searched, is_folded=True) if _is_pin(searched, code)]
     codes += _PIN_FLAGS.matches(_PIN_FLAG, searched, is_folded=True)
+    codes += _KEYS_OF_JSON.matches(_KEY_OF_JSON, searched, is_folded=True)
     codes += _PLACES.matches(_PLACE_CODE, searched, is_folded=True)
     if not searched.text.isascii() or "pin kodu" in searched.folded:
         codes += _OTHERS.matches(_WITHOUT_SPACES, searched, is_folded=True)

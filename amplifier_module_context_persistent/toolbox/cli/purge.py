@@ -19,11 +19,10 @@ from ...erasures.text_rule import TextRule, rule_of
 from ...errors import ContextPersistentError, LogError, RecallError
 from ...log.database_location import stored_name
 from ...messages.replace_in_message import REPLACEMENT
-from ...messages.secrets.found import REDACTED
 from ...messages.secrets.own_forms import OwnForms
-from ...messages.secrets.redact import redact_text
+from ...messages.secrets.replace_secrets import secrets_replacement
 from ...search.accents import in_either_form
-from ...search.pattern import compile_regex, exact_literals
+from ...search.pattern import EACH_LINE, compile_regex, exact_literals
 from ...search.replace_matches import replace_matches
 from ...sessions.filters import ALL_SESSIONS, SessionFilter
 from ...sessions.find_session import SessionNameError
@@ -85,7 +84,7 @@ VACUUM_ADVICE = (
 @click.option("--cleared", is_flag=True, help="Remove what a clear, a reset or a rewind has hidden.")
 @click.option("--everything", is_flag=True, help="Remove every message.")
 @click.option("--redact", metavar="REGEX", help="Replace every match, such as a leaked key, by [redacted].")
-@click.option("--secrets", is_flag=True, help="Replace the secrets that exports recognise within a text.")
+@click.option("--secrets", is_flag=True, help="Replace the secrets that exports recognise.")
 @own_forms_options
 @click.option("--torn", is_flag=True, help="Remove the torn tails that were saved beside the log.")
 @erasing_options
@@ -203,7 +202,7 @@ def _replacement(redact: str | None, own: OwnForms | None, replaced_texts: set[s
     """
     if redact is not None:
         return _replacing(redact, replaced_texts)
-    return partial(_without_secrets, own, replaced_texts)
+    return secrets_replacement(own, replaced_texts)
 
 
 def _check_is_session(name: str) -> None:
@@ -408,15 +407,9 @@ def _purge_one(one: SessionPurge, what: Purge, rule: Rule, report: PurgeReport) 
 def _replacing(expression: str, taken: set[str]) -> Callable[[str], str]:
     """Return a function that replaces the matches of an expression, and adds the matches to `taken`."""
     try:
-        pattern = compile_regex(expression)
+        pattern = compile_regex(expression, EACH_LINE)
     except RecallError as error:
         raise click.UsageError(f"--redact: {one_line(str(error).removeprefix('query: '))}") from error
     if pattern.search(""):
         raise click.UsageError("--redact matches the empty text, so it would match everywhere; make it stricter")
     return partial(replace_matches, pattern, REPLACEMENT, taken=taken, literals=exact_literals(expression, pattern))
-
-
-def _without_secrets(own: OwnForms | None, taken: set[str], text: str) -> str:
-    if own is not None:
-        taken.update(text[secret.start : secret.end] for secret in own.find(text))
-    return redact_text(text, own=own).replace(REDACTED, REPLACEMENT)

@@ -77,3 +77,26 @@ def test_a_purge_of_every_message_takes_the_name_of_a_copy_along_at_the_next_syn
     run("sync", stick, "--all", "--yes")
     [metadata] = stick.glob("*/sessions/forked/metadata.json")
     assert KEY not in metadata.read_text()
+
+
+def test_an_expression_purges_the_lines_that_a_search_finds() -> None:
+    """`^` and `$` match at the ends of lines in both."""
+    write(log_of("talk"), [{"role": "user", "content": f"note\n{KEY}\nend"}])
+    shows(run("search", f"^{KEY}$", "--all").stdout, KEY)
+    shows(run("purge", "talk", "--redact", f"^{KEY}$", "--yes").stdout, "Done.")
+    assert KEY not in log_of("talk").read_text()
+
+
+def test_a_purge_of_secrets_holds_for_an_import(tmp_path: Path) -> None:
+    """A value that only its key names is replaced in the source, too, when that is imported again."""
+    arguments = {"password": "Sommer2024!", "passcode": 736251}
+    call = {"id": "c1", "type": "function", "function": {"name": "login", "arguments": json.dumps(arguments)}}
+    source = tmp_path / "talk.jsonl"
+    lines = [{"role": "user", "content": "log in"}, {"role": "assistant", "content": None, "tool_calls": [call]}]
+    source.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    run("import", source, "--session", "talk")
+    shows(run("purge", "talk", "--secrets", "--yes").stdout, "Done.")
+    run("import", source, "--session", "other")
+    for name in ("talk", "other"):
+        assert "Sommer2024!" not in log_of(name).read_text()
+        assert "736251" not in log_of(name).read_text()

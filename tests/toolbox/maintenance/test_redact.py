@@ -8,6 +8,7 @@ from amplifier_module_context_persistent.log.file_log import FileLog
 from amplifier_module_context_persistent.log.read_back import NumberedLine
 from amplifier_module_context_persistent.log.reader import LogReader
 from amplifier_module_context_persistent.log.record_line import encode_control, encode_message
+from amplifier_module_context_persistent.messages.secrets.replace_secrets import secrets_replacement
 from amplifier_module_context_persistent.sessions.raw_records import pieces_of
 from amplifier_module_context_persistent.toolbox.maintenance.purge_options import Purge
 from tests.support.logs import STAMP, append_bodies, assert_sound, body, content_of, saved_tails, sealed, write_file
@@ -221,3 +222,59 @@ def test_an_object_that_is_no_record_is_none(tmp_path) -> None:
     """It has neither a role nor a kind."""
     content = b'{"a":1}\n{"role":"user","content":"x"}\n{"_record":"later"}\n'
     assert [known for _, known in read(str(tmp_path / "log.jsonl"), content)] == [False, True, True]
+
+
+def test_a_number_goes_as_its_text_does(path: str) -> None:
+    """Numbers that say where something is stay, as providers refuse a text there."""
+    number = 4111111111111111
+    call = {
+        "role": "assistant",
+        "content": [{"type": "text", "text": "Paid.", "citations": [{"start_char_index": number}]}],
+        "tool_calls": [{"id": "a", "tool": "pay", "arguments": {"card": number, "list": [1, float(number)]}}],
+    }
+    result = {
+        "role": "tool",
+        "tool_call_id": "a",
+        "content": [{"type": "json", "json": {"card": number}}],
+        "metadata": {"phone": number, "usage": {"input_tokens": number}},
+    }
+    lines = [encode_message(one, message_id=f"id-{at}", timestamp=STAMP) for at, one in enumerate((call, result))]
+    write_log(path, *lines)
+    purged(path, redact(str(number)))
+    first, second = messages(path)
+    assert first["tool_calls"][0]["arguments"] == {"card": "[redacted]", "list": [1, "[redacted].0"]}
+    assert first["content"][0]["citations"] == [{"start_char_index": number}]
+    assert second["content"] == [{"type": "json", "json": {"card": "[redacted]"}}]
+    assert second["metadata"]["phone"] == "[redacted]"
+    assert second["metadata"]["usage"] == {"input_tokens": number}
+
+
+def test_a_purge_of_secrets_takes_what_only_a_key_names(path: str) -> None:
+    """In arguments as objects and as JSON text, in blocks and in metadata, as texts and as numbers."""
+    named = {"password": "Sommer2024!", "db": {"pwd": "blau77katze"}, "pin": 48213377, "cvv": "837", "passcode": 736251}
+    gone = {"password": "[redacted]", "db": {"pwd": "[redacted]"}, "pin": "[redacted]"}
+    gone |= {"cvv": "[redacted]", "passcode": "[redacted]"}
+    counted = {"pass": 1500, "max_tokens": 4096, "token_count": 123456, "port": 8080}
+    call = {
+        "role": "assistant",
+        "content": "",
+        "tool_calls": [
+            {"id": "a", "tool": "pay", "arguments": {**named, **counted}},
+            {"id": "b", "function": {"name": "pay", "arguments": json.dumps(named)}},
+        ],
+    }
+    result = {
+        "role": "tool",
+        "tool_call_id": "a",
+        "content": [{"type": "json", "json": named}],
+        "metadata": {"login": {"password": "Sommer2024!"}},
+    }
+    lines = [encode_message(one, message_id=f"id-{at}", timestamp=STAMP) for at, one in enumerate((call, result))]
+    write_log(path, *lines)
+    purged(path, Purge(redact=secrets_replacement()))
+    first, second = messages(path)
+    assert first["tool_calls"][0] == {"id": "a", "tool": "pay", "arguments": {**gone, **counted}}
+    assert json.loads(first["tool_calls"][1]["function"]["arguments"]) == gone
+    assert second["content"] == [{"type": "json", "json": gone}]
+    assert second["metadata"]["login"] == {"password": "[redacted]"}
+    assert_sound(path)

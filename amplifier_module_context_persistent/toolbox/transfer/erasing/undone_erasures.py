@@ -92,7 +92,7 @@ def _holds(reader: ReadableLog, location: str, erasure: Erasure, purges: Sequenc
 def purge_of(erasure: Erasure) -> Purge:
     """Return the purge that carries out an erasure of a text or of messages on a copy of the log."""
     if erasure.what == TEXT:
-        return Purge(redact=erasure.rule.replace)
+        return Purge(redact=erasure.rule.replacement)
     return Purge(took=erasure.took, took_all=erasure.is_all)
 
 

@@ -100,7 +100,7 @@ def _apply(erasure: Erasure, draft: SessionDraft, honoured: Honoured) -> None:
         facts = {key: value for key, value in draft.start.facts.items() if key != "title"}
         draft.start = replace(draft.start, facts=facts)
     if erasure.what == TEXT:
-        changed = _replace_in(draft, erasure.rule.replace)
+        changed = _replace_in(draft, erasure.rule.replacement)
         if changed:
             records = "1 record" if changed == 1 else f"{changed:,} records"
             honoured.told.append(f"a text was purged here on {erasure.day}; it is replaced in {records}; {ADVICE}")
