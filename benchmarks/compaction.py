@@ -208,7 +208,7 @@ def line_of(row: Checked) -> str:
         f"{row.invalid:>4} {row.over:>4} {row.breaks:>4} {row.breaks_allowed:>4} {row.cached_share:>6.3f} "
         f"{row.billed_ratio or 0:>6.3f} {row.far:>6.3f} {row.far_gain:>+6.3f} {row.recoverable:>6.3f} "
         f"{row.inserted_share:>6.2%} {owed.stale:>5.3f} {owed.answered:>5.3f} {owed.alone:>5.2f} {owed.unmarked:>5.3f} "
-        f"{row.mean_ms:>7.2f} {row.max_ms:>7.1f}"
+        f"{row.mean_ms:>7.2f} {row.times.max_ms:>7.1f}"
     )
 
 

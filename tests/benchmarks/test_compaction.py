@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from amplifier_module_context_persistent.toolbox.replay.measures import EvidenceCounts
 from benchmarks import compaction
 from benchmarks.compaction import Checked, means, missed, owing
 from benchmarks.reader_measures import Owed
@@ -12,12 +13,12 @@ from tests.support.sweeps import proof
 
 
 def row(policy="truncate", **values):
-    measures = Checked("session-a", 40_000, policy, session_tokens=200_000, band=0.42, evidence=100)
+    measures = Checked("session-a", 40_000, policy, session_tokens=200_000, band=0.42)
     measures.request_tokens, measures.cached_tokens, measures.billed_ratio = [10_000] * 10, 90_000, 0.4
-    measures.evidence_original = measures.evidence_shown = 80
-    measures.evidence_recoverable = 100
+    measures.evidence = EvidenceCounts(100, 80, 80, 100)
     for name, value in values.items():
-        setattr(measures, name, value)
+        group, _, one = name.rpartition("__")
+        setattr(getattr(measures, group) if group else measures, one, value)
     return measures
 
 
@@ -29,15 +30,15 @@ def row(policy="truncate", **values):
         ({"request_tokens": [10_000] * 9 + [40_001]}, "over the budget"),
         ({"breaks": 13}, "breaks"),
         ({"cached_tokens": 10_000}, "stateless"),
-        ({"evidence_original": 74}, "sliding"),
-        ({"evidence_original": 72}, "at least 0.73"),
+        ({"evidence__original": 74}, "sliding"),
+        ({"evidence__original": 72}, "at least 0.73"),
         ({"billed_ratio": 0.44}, "at most 0.43"),
-        ({"evidence_recoverable": 99}, "99.0% of far evidence recoverable"),
+        ({"evidence__recoverable": 99}, "99.0% of far evidence recoverable"),
     ],
 )
 def test_what_the_default_misses_is_named(changed, said_of_it):
     """Each thing that is required of the default is a sentence where it is not kept, and nothing where it is."""
-    others = [row("stateless", cached_tokens=0), row("sliding", evidence_original=75)]
+    others = [row("stateless", cached_tokens=0), row("sliding", evidence__original=75)]
     found = missed([row(**changed), *others])
     assert bool(found) == bool(said_of_it)
     assert said_of_it in "\n".join(found)

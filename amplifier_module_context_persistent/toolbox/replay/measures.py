@@ -86,6 +86,60 @@ UNCACHED_PRICE, CACHED_PRICE, ANSWER_PRICE = 1.25, 0.1, 5.0
 
 
 @dataclass(slots=True)
+class SummaryCosts:
+    """The requests for summaries, and their answers."""
+
+    count: int = 0
+    tokens: int = 0
+    """The number of tokens in all requests for summaries."""
+    cached_tokens: int = 0
+    answer_tokens: int = 0
+
+
+@dataclass(slots=True)
+class EvidenceCounts:
+    """How much far evidence there is, and how much of it views show."""
+
+    total: int = 0
+    original: int = 0
+    """The part in the original text of a view."""
+    shown: int = 0
+    """The part in a view, also in inserted text."""
+    recoverable: int = 0
+
+
+@dataclass(slots=True)
+class ViewTimes:
+    """The times of making views, in milliseconds."""
+
+    total_ms: float = 0.0
+    max_ms: float = 0.0
+
+    def add(self, elapsed_ms: float) -> None:
+        """Add the time of one view."""
+        self.total_ms += elapsed_ms
+        self.max_ms = max(self.max_ms, elapsed_ms)
+
+
+_JSON_NAMES = {
+    "summaries": {
+        "count": "summaries",
+        "tokens": "summary_tokens",
+        "cached_tokens": "summary_cached_tokens",
+        "answer_tokens": "answer_tokens",
+    },
+    "evidence": {
+        "total": "evidence",
+        "original": "evidence_original",
+        "shown": "evidence_shown",
+        "recoverable": "evidence_recoverable",
+    },
+    "times": {"total_ms": "total_ms", "max_ms": "max_ms"},
+}
+"""The names in JSON of the values of each group."""
+
+
+@dataclass(slots=True)
 class Measures:
     """The result of one policy on one session with one budget."""
 
@@ -103,17 +157,9 @@ class Measures:
     request_tokens: list[int] = field(default_factory=list)
     cached_tokens: int = 0
     inserted_tokens: int = 0
-    summaries: int = 0
-    summary_tokens: int = 0
-    """The number of tokens in all requests for summaries."""
-    summary_cached_tokens: int = 0
-    answer_tokens: int = 0
-    evidence: int = 0
-    evidence_original: int = 0
-    evidence_shown: int = 0
-    evidence_recoverable: int = 0
-    total_ms: float = 0.0
-    max_ms: float = 0.0
+    summaries: SummaryCosts = field(default_factory=SummaryCosts)
+    evidence: EvidenceCounts = field(default_factory=EvidenceCounts)
+    times: ViewTimes = field(default_factory=ViewTimes)
     billed_ratio: float | None = None
 
     @property
@@ -146,24 +192,27 @@ class Measures:
 
         Only answers that are summaries are billed.
         """
-        read = self.cached_tokens + self.summary_cached_tokens
-        written = self.sent_tokens + self.summary_tokens - read
-        return written * uncached + read * cached + self.answer_tokens * answer
+        read = self.cached_tokens + self.summaries.cached_tokens
+        written = self.sent_tokens + self.summaries.tokens - read
+        return written * uncached + read * cached + self.summaries.answer_tokens * answer
 
     @property
     def far(self) -> float:
         """The share of far evidence in original text; 1 if there is no far evidence."""
-        return self.evidence_original / self.evidence if self.evidence else 1.0
+        found = self.evidence
+        return found.original / found.total if found.total else 1.0
 
     @property
     def far_gain(self) -> float:
         """The share of far evidence that only inserted text shows."""
-        return (self.evidence_shown - self.evidence_original) / self.evidence if self.evidence else 0.0
+        found = self.evidence
+        return (found.shown - found.original) / found.total if found.total else 0.0
 
     @property
     def recoverable(self) -> float:
         """The share of far evidence in original text or on a recall's first page; 1 if there is no far evidence."""
-        return self.evidence_recoverable / self.evidence if self.evidence else 1.0
+        found = self.evidence
+        return found.recoverable / found.total if found.total else 1.0
 
     @property
     def inserted_share(self) -> float:
@@ -173,7 +222,7 @@ class Measures:
     @property
     def mean_ms(self) -> float:
         """The mean time of making a view, in milliseconds."""
-        return self.total_ms / max(1, self.requests)
+        return self.times.total_ms / max(1, self.requests)
 
     def as_json(self) -> dict[str, Any]:
         """Return every field and every share by name, in plain JSON types."""
@@ -190,4 +239,10 @@ class Measures:
             "mean_ms",
         )
         shares = {name: getattr(self, name) for name in names}
-        return asdict(self) | {name: round(share, 4) for name, share in shares.items()}
+        flat: dict[str, Any] = {}
+        for name, value in asdict(self).items():
+            if name in _JSON_NAMES:
+                flat |= {_JSON_NAMES[name][key]: one for key, one in value.items()}
+            else:
+                flat[name] = value
+        return flat | {name: round(share, 4) for name, share in shares.items()}

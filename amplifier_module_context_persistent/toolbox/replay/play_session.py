@@ -145,7 +145,7 @@ class Player:
                     view = await _timed_view(policy, measures)
                     if view is None:
                         measures.refused += 1
-                        measures.evidence += len(self.session.evidence.get(position, []))
+                        measures.evidence.total += len(self.session.evidence.get(position, []))
                         yield Played(measures.requests, position, None)
                     else:
                         yield await self._measure(measures, policy, position, view, found)
@@ -208,31 +208,31 @@ class Player:
             return
         original = "\n".join([part.original for part in parts])
         altered = "\n".join([part.text for part in parts if part.text is not part.original])
-        measures.evidence += len(names)
+        measures.evidence.total += len(names)
         for name in names:
             if name in original:
-                measures.evidence_original += 1
-                measures.evidence_shown += 1
-                measures.evidence_recoverable += 1
+                measures.evidence.original += 1
+                measures.evidence.shown += 1
+                measures.evidence.recoverable += 1
                 continue
             if name in altered:
-                measures.evidence_shown += 1
+                measures.evidence.shown += 1
             if name not in recalled:
                 inserted = "\n".join(piece for part in parts for piece in part.inserted)
                 if not await policy.recalls(name, inserted):
                     continue
                 recalled.add(name)
-            measures.evidence_recoverable += 1
+            measures.evidence.recoverable += 1
 
     def _bill(self, measures: Measures, asked: Sequence[SummaryExchange], before: Sequence[Message]) -> None:
         """Add the policy's own requests for summaries to the measures."""
         for exchange in asked:
             sizes = [count_message(message, self._counter) for message in exchange.messages]
             shared = common_prefix(before, exchange.messages)
-            measures.summaries += 1
-            measures.summary_tokens += sum(sizes)
-            measures.summary_cached_tokens += sum(sizes[:shared])
-            measures.answer_tokens += self._counter.count_text(exchange.answer)
+            measures.summaries.count += 1
+            measures.summaries.tokens += sum(sizes)
+            measures.summaries.cached_tokens += sum(sizes[:shared])
+            measures.summaries.answer_tokens += self._counter.count_text(exchange.answer)
 
     def _whole_view(self) -> WholeView | None:
         """Return the view of the whole history, or None if a view of fewer messages is not its beginning."""
@@ -275,8 +275,7 @@ async def _timed_view(policy: Policy, measures: Measures) -> list[Message] | Non
     view = await policy.view()
     elapsed_ms = (time.perf_counter() - start) * 1000
     measures.requests += 1
-    measures.total_ms += elapsed_ms
-    measures.max_ms = max(measures.max_ms, elapsed_ms)
+    measures.times.add(elapsed_ms)
     return view
 
 
@@ -358,10 +357,10 @@ class WholeView:
             measures.cached_tokens += cached
             measures.inserted_tokens += self.inserted[shown]
             wanted = len(session.evidence.get(position, ()))
-            measures.evidence += wanted
-            measures.evidence_original += wanted
-            measures.evidence_shown += wanted
-            measures.evidence_recoverable += wanted
+            measures.evidence.total += wanted
+            measures.evidence.original += wanted
+            measures.evidence.shown += wanted
+            measures.evidence.recoverable += wanted
             yield Played(measures.requests, position, None, tokens, cached)
             cached = tokens
 

@@ -134,7 +134,7 @@ def test_recall_finds_what_a_view_left_out(tmp_path: Path) -> None:
             budget_tokens=BUDGET,
             tokenizer="estimate",
         )
-    shares = [(one.measures.evidence, one.measures.far, one.measures.recoverable) for one in found.replayed]
+    shares = [(one.measures.evidence.total, one.measures.far, one.measures.recoverable) for one in found.replayed]
     assert shares == [(1, 0, 0), (1, 0, 1), (1, 0, 0)]
 
 

@@ -51,15 +51,15 @@ def test_what_it_is_asked_is_billed() -> None:
     measures = asyncio.run(
         Player(session, counter).play("summarize", POLICIES["summarize"], budget, {"summary_max_tokens": 200})
     )
-    assert measures.summaries == measures.breaks > 0
-    assert 0 < measures.summary_cached_tokens < measures.summary_tokens
-    assert measures.answer_tokens > 0
+    assert measures.summaries.count == measures.breaks > 0
+    assert 0 < measures.summaries.cached_tokens < measures.summaries.tokens
+    assert measures.summaries.answer_tokens > 0
     assert measures.over == 0
 
 
 def test_the_bill_adds_up() -> None:
     """Each part by its price."""
     measures = Measures("s", 100, "summarize", 1_000, request_tokens=[100, 100], cached_tokens=50)
-    measures.summary_tokens, measures.summary_cached_tokens, measures.answer_tokens = 40, 30, 7
+    measures.summaries.tokens, measures.summaries.cached_tokens, measures.summaries.answer_tokens = 40, 30, 7
     uncached = 200 - 50 + 40 - 30
     assert measures.billed == pytest.approx(uncached * UNCACHED_PRICE + 80 * CACHED_PRICE + 7 * ANSWER_PRICE)

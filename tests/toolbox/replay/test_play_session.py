@@ -92,12 +92,12 @@ def test_evidence_in_original_and_in_inserted_text_are_told_apart():
         return [[{**m[0], "content": "kept_name and\n[said_name is left out]"}, notice, m[-2]]]
 
     measures, _ = played(messages, views)
-    assert (measures.evidence, measures.evidence_original, measures.evidence_shown) == (4, 1, 3)
+    assert (measures.evidence.total, measures.evidence.original, measures.evidence.shown) == (4, 1, 3)
     assert measures.far == pytest.approx(1 / 4)
     assert measures.far_gain == pytest.approx(1 / 2)
     assert 0 < measures.inserted_share < 1
     refused, _ = played(messages, lambda m: [None])
-    assert (refused.evidence, refused.far) == (4, 0)
+    assert (refused.evidence.total, refused.far) == (4, 0)
 
 
 def test_common_prefix_is_byte_by_byte():
