@@ -177,7 +177,7 @@ class _Output:
 
     def show(self, step: Step) -> None:
         """Print a step: a message, or a request."""
-        if step.seen is not None and step.seen.proved is False and not step.seen.lacks:
+        if step.seen is not None and step.seen.proof.is_proved is False and not step.seen.proof.lacks:
             self.altered = True
         if self._as_json:
             for event in _events(step):
@@ -219,10 +219,10 @@ def _events(step: Step) -> Iterator[dict[str, Any]]:
         "time": seen.time or None,
         "tokens": seen.tokens,
         "budget_tokens": seen.budget_tokens,
-        "plan": seen.plan,
-        "hash": seen.hash,
-        "proved": seen.proved,
-        "lacks": list(seen.lacks),
+        "plan": seen.proof.plan,
+        "hash": seen.proof.hash,
+        "proved": seen.proof.is_proved,
+        "lacks": list(seen.proof.lacks),
         "unbound": seen.unbound,
         "view_messages": len(seen.view) if seen.view is not None else None,
         **_marks_as_json(seen.marks),
@@ -277,7 +277,7 @@ class RequestPanel:
             text.append_text(strip(seen.marks, self._width)).append("\n")
             text.append_text(counts_text(seen.marks)).append("\n")
         text.append(_left_out(seen), "dim")
-        style_of_proof = "bold red" if seen.proved is False else "dim"
+        style_of_proof = "bold red" if seen.proof.is_proved is False else "dim"
         return text.append(_proof(seen), style_of_proof)
 
     def gauge(self, tokens: int, budget_tokens: int) -> Text:
@@ -334,13 +334,13 @@ def compaction_text(compaction: Compacted) -> str:
 
 def _proof(seen: Seen) -> str:
     """Return words about the proof of a request's view."""
-    if seen.proved is None:
+    if seen.proof.is_proved is None:
         return "made under a policy" if seen.view is not None else "REFUSED: under this policy nothing fits the budget"
     verdict = "proved"
-    if not seen.proved:
-        reasons = "; ".join(map(one_line, seen.lacks)) or "the log was altered since, or its hash was"
+    if not seen.proof.is_proved:
+        reasons = "; ".join(map(one_line, seen.proof.lacks)) or "the log was altered since, or its hash was"
         verdict = f"NOT proved: {reasons}"
-    return escaped(f"hash {one_line(seen.hash)} {verdict}")
+    return escaped(f"hash {one_line(seen.proof.hash)} {verdict}")
 
 
 def _left_out(seen: Seen) -> str:

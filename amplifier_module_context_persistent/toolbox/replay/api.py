@@ -38,6 +38,7 @@ __all__ = [
     "Played",
     "PolicyError",
     "Prices",
+    "Proof",
     "Replayed",
     "Run",
     "Seen",
@@ -56,12 +57,25 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
+class Proof:
+    """Whether a rebuilt view is the one that was sent.
+
+    `plan` and `hash` are those of the receipt; a view made under a policy has none. `is_proved` says whether the
+    rebuilt view has this hash; it is None for a view made under a policy. `lacks` names the records that the view needs
+    and the log does not have; if it is empty and the view is not proved, the log was altered.
+    """
+
+    plan: str = ""
+    hash: str = ""
+    is_proved: bool | None = None
+    lacks: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Seen:
     """A request, and what the model saw of the `place` messages before the request.
 
-    `marks` is None if the view could not be made. `hash` is the receipt's hash, if there is a receipt. `proved` says
-    whether the rebuilt view has this hash; it is None for a view made under a policy. `lacks` names the records that
-    the view needs and the log does not have; if it is empty and the view is not proved, the log was altered.
+    `marks` is None if the view could not be made.
     """
 
     number: int
@@ -72,10 +86,7 @@ class Seen:
     view: Sequence[Message] | None
     marks: Marks | None
     compaction: Compacted | None = None
-    plan: str = ""
-    hash: str = ""
-    proved: bool | None = None
-    lacks: Sequence[str] = ()
+    proof: Proof = Proof()
     unbound: int = 0
     """The number of answers shown without their reasoning, because the messages before it had changed."""
 
@@ -146,14 +157,11 @@ def requests(transcript: Transcript, *, start: int = 0) -> Iterator[Seen]:
             receipt.budget_tokens,
             made.messages,
             marks,
-            plan=receipt.plan,
-            hash=receipt.hash,
-            proved=made.proved,
-            lacks=tuple(made.reasons),
+            proof=Proof(receipt.plan, receipt.hash, made.proved, tuple(made.reasons)),
             unbound=receipt.unbound,
         )
         tokens_before = None
-        if before is None or before.plan != receipt.plan:
+        if before is None or before.proof.plan != receipt.plan:
             tokens_before = _tokens_before(transcript.book.plan(receipt.plan))
         before = _against(seen, before, marker, tokens_before=tokens_before)
         yield before

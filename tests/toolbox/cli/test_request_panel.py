@@ -43,7 +43,7 @@ async def test_a_request_fits_the_width_and_says_whether_it_is_proved(seen: list
     for one in seen:
         lines = RequestPanel(80).request(one).plain.splitlines()
         assert max(map(len, lines)) <= 80
-        assert lines[-1] == f"hash {one.hash} proved"
+        assert lines[-1] == f"hash {one.proof.hash} proved"
     assert any(one.compaction for one in seen)
     bad = RequestPanel(80).request(replace(seen[0], proved=False, lacks=["a\nb"]))
     assert bad.plain.endswith("NOT proved: a?b")

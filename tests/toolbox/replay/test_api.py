@@ -34,8 +34,8 @@ async def test_requests_are_the_views_that_were_handed_out(tmp_path: Path) -> No
     with open_transcript(tmp_path / "log.jsonl") as transcript:
         seen = list(requests(transcript))
         assert [one.view for one in seen] == views
-        assert all(one.proved for one in seen)
-        assert [one.hash for one in seen] == [noted.receipt.hash for noted in transcript.requests()]
+        assert all(one.proof.is_proved for one in seen)
+        assert [one.proof.hash for one in seen] == [noted.receipt.hash for noted in transcript.requests()]
         assert [one.place for one in seen] == [at for at, m in enumerate(MESSAGES) if m["role"] == "assistant"]
         plans = [one.plan for one in seen]
         changed = [one.number for one, before in zip(seen[1:], plans, strict=False) if one.plan != before]
@@ -63,7 +63,7 @@ async def test_requests_of_a_history_that_was_replaced_are_told_as_well(tmp_path
     with open_transcript(path) as transcript:
         seen = list(requests(transcript))
     assert len(seen) > 5
-    assert all(one.proved for one in seen)
+    assert all(one.proof.is_proved for one in seen)
     assert [one.place for one in seen] == sorted(one.place for one in seen)
     assert seen[0].place == 0
     assert seen[-1].place == 9 - [m["role"] for m in reversed(MESSAGES[20:30])].index("assistant")

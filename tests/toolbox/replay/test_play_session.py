@@ -28,7 +28,7 @@ async def test_a_policy_plays_what_the_manager_would_hand_out(tmp_path: Path) ->
     texts = [[message["content"] for message in view] for view in views]
     assert [[message["content"] for message in one.view or ()] for one in seen] == texts
     assert [(one.marks, one.tokens) for one in seen] == [(one.marks, one.tokens) for one in recorded]
-    assert {one.proved for one in seen} == {None}
+    assert {one.proof.is_proved for one in seen} == {None}
 
 
 class Recorded:

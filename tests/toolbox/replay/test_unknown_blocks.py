@@ -38,7 +38,7 @@ async def test_views_are_given_back_with_it(tmp_path: Path) -> None:
     with open_transcript(tmp_path / "log.jsonl") as transcript:
         seen = list(requests(transcript))
     assert [one.view for one in seen] == views
-    assert all(one.proved for one in seen)
+    assert all(one.proof.is_proved for one in seen)
     for one in seen[1:]:
         blocks = [
             block for message in to_anthropic(one.view or (), cache=False)["messages"] for block in message["content"]
