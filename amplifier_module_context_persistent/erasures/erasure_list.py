@@ -78,21 +78,54 @@ def _is_same(one: Path, two: Path) -> bool:
     return os.path.realpath(one) == os.path.realpath(two)
 
 
-def erasures(log: str = "") -> list[Erasure]:
-    """Return the erasures that are in force for a log or a place of logs, oldest first.
+Noted = tuple[dict[str, Erasure], set[str]]
+"""The erasures of a list that are in force, by their salts, and the salts of the lifted erasures."""
 
-    By default, return the erasures of this user's list.
 
-    Raises:
-        OSError: a list exists and cannot be read.
+class ErasureLists:
+    """Reads lists of erasures for several operations in a row.
+
+    A file is read again only if it has changed, so that erasures that another process adds meanwhile are honoured. A
+    table of a database is read each time.
     """
-    force = dict[str, Erasure]()
-    lifted = set[str]()
-    for place in lists_of(log):
-        found, lifts = read_erasures(place)
-        force |= found
-        lifted |= lifts
-    return [one for salt, one in force.items() if salt not in lifted]
+
+    def __init__(self) -> None:
+        self._read: dict[Path, tuple[tuple[int, ...], Noted]] = {}
+        """The content of each file, and the state of the file before it was read."""
+
+    def in_force(self, log: str = "") -> list[Erasure]:
+        """Return the erasures that are in force for a log or a place of logs, oldest first.
+
+        By default, return the erasures of this user's list.
+
+        Raises:
+            OSError: a list exists and cannot be read.
+        """
+        force = dict[str, Erasure]()
+        lifted = set[str]()
+        for place in lists_of(log):
+            found, lifts = self._noted_in(place)
+            force |= found
+            lifted |= lifts
+        return [one for salt, one in force.items() if salt not in lifted]
+
+    def _noted_in(self, place: ListPlace) -> Noted:
+        if isinstance(place, str):
+            return read_erasures(place)
+        try:
+            status = place.stat()
+        except FileNotFoundError:
+            return {}, set()
+        state = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+        known = self._read.get(place)
+        if known is None or known[0] != state:
+            self._read[place] = known = (state, read_erasures(place))
+        return known[1]
+
+
+def erasures(log: str = "") -> list[Erasure]:
+    """Return the erasures that are in force for a log or a place of logs, as `ErasureLists.in_force`."""
+    return ErasureLists().in_force(log)
 
 
 def erasures_noted_in(place: ListPlace) -> list[Erasure]:
@@ -105,7 +138,7 @@ def erasures_noted_in(place: ListPlace) -> list[Erasure]:
     return [one for salt, one in found.items() if salt not in lifted]
 
 
-def read_erasures(place: ListPlace | None = None) -> tuple[dict[str, Erasure], set[str]]:
+def read_erasures(place: ListPlace | None = None) -> Noted:
     """Return the erasures of a list that are in force, by their salts, and the salts of the lifted erasures.
 
     Raises:

@@ -68,6 +68,11 @@ class Chain:
         self.strange_line = number
         return is_first
 
+    @property
+    def has_most_seeds(self) -> bool:
+        """Whether so many lines in a row do not verify that the next one adds no seed."""
+        return len(self.strange_seeds) >= _MOST_SEEDS
+
     def goes_back(self, body: bytes, stored: int) -> bool:
         """Return whether a line continues a line before the last break. If so, all lines since the break were inserted.
 

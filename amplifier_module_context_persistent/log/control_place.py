@@ -21,7 +21,7 @@ class Place:
 class ControlStatus(NamedTuple):
     """The status of a control record in the checksum chain."""
 
-    intact: bool
+    intact: bool = False
     """Whether the record's `own_crc` is correct, if the record begins or commits a reset."""
     chained: bool = True
     """Whether the record continues the checksum chain."""

@@ -91,15 +91,15 @@ def encode_message(
 
 def stored_message(plain: Message, message_id: str, timestamp: str | None, member: Member | None = None) -> Message:
     """Return a message with the keys in the order of its record. For the arguments see `encode_message`."""
+    if timestamp is None and member is None and _is_in_order(plain, message_id):  # nearly always in an import
+        return plain
     written_time = None
     if timestamp is not None:
         written_time = plain.get("timestamp") or timestamp
     metadata = plain.get("metadata") or {}
     stamped = {"role": plain["role"], **plain}
     stamped.pop("metadata", None)  # it comes last
-    if written_time is None and _ends_with(metadata, message_id):  # usual for an import, without `_with_last`
-        stamped["metadata"] = metadata
-    elif written_time is not None and _ORDERED.isdisjoint(metadata):  # usual for a new message
+    if written_time is not None and _ORDERED.isdisjoint(metadata):  # usual for a new message
         stamped["metadata"] = {**metadata, "timestamp": written_time, "message_id": message_id}
     else:
         stamped["metadata"] = {**_with_last(metadata, written_time), "message_id": message_id}
@@ -108,9 +108,12 @@ def stored_message(plain: Message, message_id: str, timestamp: str | None, membe
     return stamped
 
 
-def _ends_with(metadata: Message, message_id: str) -> bool:
-    """Return whether metadata have their last keys in order already, with this id and without marks."""
-    if metadata.get("message_id") != message_id or "pinned" in metadata or "critical" in metadata:
+def _is_in_order(plain: Message, message_id: str) -> bool:
+    """Return whether a message has its keys in the order of its record already, with this id and without marks."""
+    if next(iter(plain)) != "role" or next(reversed(plain)) != "metadata":
+        return False
+    metadata = plain["metadata"]
+    if not metadata or metadata.get("message_id") != message_id or "pinned" in metadata or "critical" in metadata:
         return False
     from_the_end = reversed(metadata)
     if next(from_the_end) != "message_id":
@@ -167,8 +170,8 @@ def encode_whole(value: Mapping[str, Any], *, is_finite: bool = False) -> bytes:
         encoded = orjson.dumps(value)
     except TypeError:  # an integer beyond 64 bits, or a lone surrogate; all else was rejected before
         return _encode_stdlib(value)
-    # orjson writes NaN and infinities as null.
-    if is_finite or b"null" not in encoded or _finite(value):
+    # orjson writes NaN and infinities as null. `rfind` takes a third of the time of `in` in text.
+    if is_finite or encoded.rfind(b"null") == -1 or _finite(value):
         return encoded
     return _encode_stdlib(value)
 
@@ -221,7 +224,7 @@ def member_of(line: bytes) -> Member | None:
 
 def has_misplaced_crc(line: bytes) -> bool:
     """Return whether a line has a checksum that is not at its end. Then another program has rewritten the line."""
-    if b'"_crc"' not in line:
+    if line.rfind(b'"_crc"') == -1:
         return False
     try:
         value = _decode_stdlib(line)
@@ -281,9 +284,9 @@ def may_be_rounded(line: bytes, value: Any) -> bool:
     """
     for begin in range(0, len(line), _BLOCK_BYTES):
         end = begin + _BLOCK_BYTES + len(_LONG_NUMBER)
-        if _DIGITS_IN_STEPS not in line[begin:end:_STEP].translate(_DIGITS_AS_ZEROS):
+        if line[begin:end:_STEP].translate(_DIGITS_AS_ZEROS).rfind(_DIGITS_IN_STEPS) == -1:
             continue
-        if _LONG_NUMBER in line[begin:end].translate(_DIGITS_AS_ZEROS):
+        if line[begin:end].translate(_DIGITS_AS_ZEROS).rfind(_LONG_NUMBER) != -1:
             return not is_too_deep(line, value) and any(abs(number) >= _ROUNDED_FROM for number in _floats_in(value))
     return False
 

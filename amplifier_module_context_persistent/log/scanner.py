@@ -11,7 +11,7 @@ blocks of whole lines, in order, and continues the checksum chain from one block
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from io import BytesIO
 from typing import Any
@@ -181,13 +181,15 @@ class Scanner:
     def take(self, line: bytes, number: int, offset: int) -> None:
         """Scan the next line (without LF), given its number and its offset."""
         seed = self._chain.stored
-        computed = crc32(b"}", crc32(line[:-CRC_TAIL_BYTES], seed))
+        body_crc = crc32(line[:-CRC_TAIL_BYTES], seed)
+        computed = crc32(b"}", body_crc)
         self.line = number
         self.offset = offset
         self._before = (seed, self._chain.computed)
         self.builder.place = place = Place(number, offset, len(line) + 1, seed, computed)
         stored = stored_crc(line)
         if stored is None:
+            place.check = crc32(line[-CRC_TAIL_BYTES:], body_crc)  # each byte of the line is read once for both
             self._take_without_checksum(line, place, computed)
         else:
             self._take_with_checksum(line, place, stored, computed)
@@ -220,6 +222,35 @@ class Scanner:
         self.offset = offset
         if lines:
             self._chain.pass_verified(crc)
+
+    @property
+    def is_among_bare_messages(self) -> bool:
+        """Whether `pass_bare_messages` may be called.
+
+        So far no line has a checksum, no record is a control record, and the lines are so many that the next line
+        without a checksum changes nothing but the end of the chain.
+        """
+        chain = self._chain
+        is_within = chain.strange_line == self.line and chain.has_most_seeds
+        return is_within and not chain.begun and not self.index.control_counts
+
+    def pass_bare_messages(self, rows: Sequence[Row], computed: int) -> None:
+        """Advance past bare lines that contain messages, and add these to the index. There may be none.
+
+        Args:
+            rows: the columns of the messages, as `take` adds them.
+            computed: the checksum that the last line should have.
+        """
+        if not rows:
+            return
+        self.index.add_live(rows)
+        offset, length, _, _, _, seed, check, _, _ = rows[-1]
+        self.line += len(rows)
+        self.offset = offset + length
+        self._bare = self.builder.place = Place(self.line, offset, length, seed, check)
+        self._chain.stored = check
+        self._chain.computed = computed
+        self._chain.strange_line = self.line
 
     def go_on(self, other: Scanner) -> None:
         """Move to the position of another scanner, and copy its checksum chain."""
@@ -270,11 +301,9 @@ class Scanner:
         self.builder.report("oversized", detail)
 
     def _take_without_checksum(self, line: bytes, place: Place, computed: int) -> None:
-        """Scan a line without a checksum at its end."""
+        """Scan a line without a checksum at its end; `place.check` is the CRC of all its bytes."""
         chain = self._chain
-        status = ControlStatus(is_intact(line), chained=False, counts_as_header=self._may_begin(place.line))
-        place.seed = chain.stored
-        place.check = crc32(line, chain.stored)
+        status = ControlStatus(chained=False, counts_as_header=self._may_begin(place.line))
         self._pass_strange(place)
         flags = UNCHAINED
         finding = None
@@ -304,7 +333,7 @@ class Scanner:
         if not self._chain.begun and stored != computed:
             self._report_altered_checksum()
         self._chain.pass_checksum(stored, computed)
-        self._take(line, 0, ControlStatus(is_intact(line)))
+        self._take(line, 0, ControlStatus())
 
     def _seed_continued_by(self, body: bytes, stored: int) -> int | None:
         """Return the checksum that a record in the current line continues.
@@ -335,9 +364,7 @@ class Scanner:
         builder = self.builder
         follows_bare_line = self._bare is not None and self._bare.line == place.line - 1
         counts_as_header = self._may_begin(place.line) and not is_own_header(line, chain.seeds(place.line))
-        status = ControlStatus(
-            is_intact(line), chained=False, after_loss=follows_bare_line, counts_as_header=counts_as_header
-        )
+        status = ControlStatus(chained=False, after_loss=follows_bare_line, counts_as_header=counts_as_header)
         place.seed = 0
         place.check = crc32(line)
         if chain.goes_back(line[:-CRC_TAIL_BYTES], stored):
@@ -398,7 +425,7 @@ class Scanner:
                 place.check = stored
             chain.pass_checksum(stored, computed)
         self.builder.place = place
-        status = ControlStatus(is_intact(record), chained=flags == 0, after_loss=True)
+        status = ControlStatus(chained=flags == 0, after_loss=True)
         self._take(record, flags, status)
 
     def _take(
@@ -408,7 +435,10 @@ class Scanner:
         status: ControlStatus,
         finding: tuple[str, str] | None = None,
     ) -> None:
-        """Parse a line and pass its record to the builder; `finding` is reported if the line can be parsed."""
+        """Parse a line and pass its record to the builder; `finding` is reported if the line can be parsed.
+
+        `status` says everything about a control record but whether it is intact.
+        """
         builder = self.builder
         if len(line) >= self.max_record_bytes:
             self._report_oversized(len(line) + 1)
@@ -424,7 +454,7 @@ class Scanner:
         if finding:
             builder.report(*finding)
         if "_record" in value:
-            builder.control(value, status)
+            builder.control(value, status._replace(intact=is_intact(line)))
             return
         doubtful = bool(flags & DAMAGED) or (bool(flags & UNCHAINED) and self._chain.begun)
         message_id = message_id_of(value, line, builder.place.offset)

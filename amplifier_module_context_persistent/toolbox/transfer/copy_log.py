@@ -125,7 +125,9 @@ class MessageCopier:
         self._taken = set[int]()
         """Hashes of the ids of earlier messages."""
 
-    def copied(self, ordinal: int, message: Message, given: str, line: bytes, hashed: int) -> CopiedMessage | None:
+    def copied(
+        self, ordinal: int, message: Message, given: str, line: bytes, hashed: int, *, is_checked: bool = False
+    ) -> CopiedMessage | None:
         """Encode a message. If the message cannot be copied, add it to the refused messages and return None.
 
         Args:
@@ -134,6 +136,8 @@ class MessageCopier:
             given: its id.
             line: its line.
             hashed: the hash of its id.
+            is_checked: whether the message is known to follow the rules of records (`check_message`), and not to be
+                nested too deeply.
         """
         reason = self._why_not(message)
         if reason:
@@ -142,9 +146,10 @@ class MessageCopier:
         own = self._rename(given) if hashed in self._taken else given
         self._taken.add(hashed)
         try:
-            if is_too_deep(line, message, MAX_DEPTH):
-                message = json_copy(message, is_stored=True)
-            check_message(message, is_stored=True)
+            if not is_checked:
+                if is_too_deep(line, message, MAX_DEPTH):
+                    message = json_copy(message, is_stored=True)
+                check_message(message, is_stored=True)
             body = encode_message(message, message_id=own, timestamp=None)
             check_size(len(body))
         except RecordError as reason_given:

@@ -539,3 +539,26 @@ async def test_a_session_deleted_after_a_purge_is_known_in_a_file_from_before(tm
     run("purge", "own", "--redact", PASSWORD, "--yes")
     run("delete", "own", "--yes")
     assert "was deleted here on" in refused(tmp_path / "copy", "--session", "again")
+
+
+def test_a_directory_reads_the_list_of_erasures_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not for each file; and what another process adds between two files holds from the next file on."""
+    files = [claude_session(tmp_path / "other" / f"s{n}.jsonl", f"s{n}", "one", "two") for n in range(4)]
+    assert run("import", str(files[3])).exit_code == 0
+    assert run("delete", "s3", "--yes").exit_code == 0
+    reads = []
+    read_bytes = Path.read_bytes
+
+    def counted(path: Path) -> bytes:
+        reads.append(path)
+        return read_bytes(path)
+
+    monkeypatch.setattr(Path, "read_bytes", counted)
+    results = import_all([str(path) for path in files])
+    first = [next(results), next(results)]
+    assert [one.is_erased for one in first] == [False, False]
+    assert reads.count(erasures_path()) == 1
+    names = SourceNames(("id:claude-code:s2:",))
+    note_erasure(erasure_of(names, SESSION, time="2026-11-28T00:00:00Z"))
+    assert [one.is_erased for one in results] == [True, True]
+    assert reads.count(erasures_path()) == 2

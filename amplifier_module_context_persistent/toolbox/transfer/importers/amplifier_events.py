@@ -20,12 +20,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ....forms.canonical import usage_of
+from ....log.index import ASSISTANT
 from ....log.record_line import decode, encode_message
 from ....messages.message import metadata_of
 from ....messages.message_times import instant_of, timestamp_of
 from ....tokens.usage import read_usage
 from ..imports.spool import Spool
-from .events import Event, SpooledMessage
+from .events import CopiedMessages, Event
 from .fields import Message, iso_time, mapping, text
 from .lines import MOST_LINE_BYTES, parse_json
 
@@ -46,33 +47,33 @@ class Response(NamedTuple):
     session_id: str = ""
 
 
-def with_events(events: list[Event], transcript: Path, spool: Spool) -> list[Event]:
-    """Return a session's events, with facts added to its answers from the events file beside its transcript.
+def with_events(events: Iterable[Event], transcript: Path, spool: Spool) -> Iterator[Event]:
+    """Yield a session's events, with facts added to its answers from the events file beside its transcript.
 
     Args:
         events: the session's events.
         transcript: the path of the transcript.
         spool: stores the bodies of the messages.
     """
+    for event in events:
+        if isinstance(event, CopiedMessages):
+            _add_responses(event, transcript, spool)
+        yield event
+
+
+def _add_responses(copies: CopiedMessages, transcript: Path, spool: Spool) -> None:
+    """Add facts to the answers among copied messages."""
     responses = _responses_beside(transcript)
-    answers = [at for at, event in enumerate(events) if isinstance(event, SpooledMessage) and event.role == "assistant"]
+    answers = [position for position, role in enumerate(copies.roles) if role == ASSISTANT]
     if not responses or not answers:
-        return events
-    told = list(events)
-    messages = [_decoded(told[at], spool) for at in answers]
+        return
+    messages = [decode(spool.get(copies.places[at], copies.sizes[at]) + b"}") for at in answers]
     for number, response in _matched(messages, responses):
-        told[answers[number]] = _with_response(told[answers[number]], messages[number], response, spool)
-    return told
+        _add_response(copies, answers[number], messages[number], response, spool)
 
 
-def _decoded(event: Event, spool: Spool) -> Message:
-    assert isinstance(event, SpooledMessage)  # noqa: S101 - the caller chose it
-    return decode(spool.get(event.place, event.size) + b"}")
-
-
-def _with_response(event: Event, message: Message, response: Response, spool: Spool) -> Event:
-    """Return an answer with the facts of its response. Facts that the answer has already are kept."""
-    assert isinstance(event, SpooledMessage)  # noqa: S101 - the caller chose it
+def _add_response(copies: CopiedMessages, position: int, message: Message, response: Response, spool: Spool) -> None:
+    """Add the facts of its response to an answer. Facts that the answer has already are kept."""
     given = metadata_of(message)
     told = {
         "provider": response.provider,
@@ -81,9 +82,10 @@ def _with_response(event: Event, message: Message, response: Response, spool: Sp
         "timestamp": response.time,
     }
     metadata = {**{key: value for key, value in told.items() if value}, **given}
-    body = encode_message({**message, "metadata": metadata}, message_id=event.message_id, timestamp=None)
-    has_timestamp = event.has_timestamp or bool(response.time)
-    return event._replace(place=spool.put(body), size=len(body), has_timestamp=has_timestamp)
+    body = encode_message({**message, "metadata": metadata}, message_id=copies.ids[position], timestamp=None)
+    copies.places[position] = spool.put(body)
+    copies.sizes[position] = len(body)
+    copies.have_timestamp[position] = copies.have_timestamp[position] or bool(response.time)
 
 
 def _matched(messages: Sequence[Message], responses: Sequence[Response]) -> Iterator[tuple[int, Response]]:

@@ -12,18 +12,20 @@ from __future__ import annotations
 from array import array
 from collections import Counter
 from dataclasses import dataclass, field
+from itertools import compress
 from typing import Any
 
 from ....errors import ContextPersistentError, RecordError
 from ....forms.canonical import UNKNOWN_TOOL
+from ....log.index import ROLE_CODES
 from ....log.record_limits import MAX_DEPTH, is_too_deep
-from ....log.record_line import encode_whole, stored_message
+from ....log.record_line import ROLES, encode_whole, stored_message
 from ....log.reset_record import Reset, frame
 from ....messages.metadata import COMPACTION_SOURCE, is_human
 from ....view.entry import INSTRUCTING
 from ..copy_log import check_size
 from ..importers.account import Account
-from ..importers.events import ClearMark, CompactionEvent, Event, KeptEntry, MessageRead, SessionStart, SpooledMessage
+from ..importers.events import ClearMark, CompactionEvent, CopiedMessages, Event, KeptEntry, MessageRead, SessionStart
 from ..importers.fields import iso_time, result
 from .imported_plans import ImportedPlans
 from .spool import RecordBodies, Spool
@@ -33,6 +35,7 @@ SOURCE_KIND = "source"
 """The kind of control record that holds an entry of the source that is not a message."""
 
 
+_INSTRUCTING_CODES = frozenset(ROLE_CODES[role] for role in INSTRUCTING)
 CHANGED_MEANWHILE = "the session was changed meanwhile; import again"
 
 
@@ -166,7 +169,7 @@ class Drafts:
             self.sessions.append(SessionDraft(event, RecordBodies(self._spool), self._account.file))
             return
         draft = self.sessions[-1]
-        if isinstance(event, SpooledMessage):
+        if isinstance(event, CopiedMessages):
             self._copied(draft, event)
         elif isinstance(event, CompactionEvent):
             self._compacted(draft, event)
@@ -222,14 +225,23 @@ class Drafts:
             return message
         return result(message["tool_call_id"], message["content"], message["metadata"], tool)
 
-    def _copied(self, draft: SessionDraft, event: SpooledMessage) -> None:
-        if event.renamed_from is not None:
-            draft.renamed[event.message_id] = event.renamed_from
-        draft.derived_ids += event.renamed_from is None and not event.named
-        draft.without_timestamp += not event.has_timestamp
-        if event.renamed_from is None and event.named:
-            draft.with_ids.append(len(draft.ids))
-        self._add(draft, draft.bodies.append_stored(event.place, event.size), event.message_id, event.role)
+    def _copied(self, draft: SessionDraft, copies: CopiedMessages) -> None:
+        """Add messages that are copied unchanged, column by column."""
+        first = len(draft.ids)
+        first_record = len(draft.bodies)
+        positions = range(first, first + len(copies.ids))
+        draft.renamed |= {copies.ids[position]: given for position, given in copies.renamed.items()}
+        draft.derived_ids += copies.have_own_id.count(0) - len(copies.renamed)
+        draft.without_timestamp += copies.have_timestamp.count(0)
+        draft.with_ids.extend(compress(positions, copies.have_own_id))
+        draft.bodies.extend_stored(copies.places, copies.sizes)
+        draft.at.extend(range(first_record, len(draft.bodies)))
+        draft.ids += copies.ids
+        draft.known.update(copies.ids)
+        draft.roles.update(map(ROLES.__getitem__, copies.roles))
+        for position, role in zip(positions, copies.roles, strict=True):
+            if role in _INSTRUCTING_CODES:
+                draft.plans.note_system(position)
 
     def _add(self, draft: SessionDraft, record: int, message_id: str, role: str) -> None:
         """Note a message whose body has the given number among the draft's bodies."""

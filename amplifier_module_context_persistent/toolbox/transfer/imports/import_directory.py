@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
+from ....erasures.erasure_list import ErasureLists
 from ....erasures.erasure_record import ErasedError
 from ....errors import ContextPersistentError
 from ....paths import LOG_NAME
@@ -120,6 +121,7 @@ def import_all(
     again: bool = False,
     identity: str | None = None,
     wanted: SessionFilter = ALL_SESSIONS,
+    erasure_lists: ErasureLists | None = None,
 ) -> Iterator[ImportedFile]:
     """Import files one after the other, and yield the result of each.
 
@@ -136,7 +138,9 @@ def import_all(
         again: import also content that was deleted or purged here.
         identity: the file with the private key of sealed files.
         wanted: the filter. If it asks for the newest sessions (`most`), all files are read before the first import.
+        erasure_lists: as for `import_session`; by default the lists are read once for all files.
     """
+    lists = erasure_lists or ErasureLists()
     read_as = _ReadAs(source_format, working_dir, identity)
     chosen = _newest(paths, wanted, read_as) if wanted.most is not None else {}
     everything = WantedSessions(replace(wanted, most=None))
@@ -155,6 +159,7 @@ def import_all(
                 again=again,
                 identity=identity,
                 wanted=of_file,
+                erasure_lists=lists,
             )
         except NotMeantError as left_out:
             yield ImportedFile(path, error=str(left_out), is_left_out=True)

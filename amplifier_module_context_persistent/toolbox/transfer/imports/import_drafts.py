@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from ....checkout_remote import remote_of
-from ....erasures.erasure_list import lift
+from ....erasures.erasure_list import ErasureLists, lift
 from ..importers.account import Account, Import, ImportedSession, LostLine
 from ..importers.refused_import import ImportRefusedError
 from ..importers.registry import Importer
@@ -33,6 +33,7 @@ class ImportRules:
     strict: bool
     dry_run: bool
     again: bool
+    erasure_lists: ErasureLists
 
 
 def import_drafts(
@@ -62,7 +63,7 @@ def import_drafts(
     place_sessions(sessions, opened.path, importer.name, to)
     _note_remotes(sessions, to)
     present = [draft.target.is_origin or key_at(draft.target.path) == draft.target.key for draft in sessions]
-    honoured = honour_erasures(sessions, present, again=rules.again)
+    honoured = honour_erasures(sessions, present, rules.erasure_lists, again=rules.again)
     compared = find_earlier(honoured.sessions, account, again=rules.again)
     writer = SessionWriter(compared, importer.name, opened.path, account, now, new_id)
     if not rules.dry_run:

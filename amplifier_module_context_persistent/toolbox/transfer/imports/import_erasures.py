@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from typing import Any
 
-from ....erasures.erasure_list import erasures
+from ....erasures.erasure_list import ErasureLists
 from ....erasures.erasure_record import MESSAGES, SESSION, TEXT, ErasedError, Erasure
 from ....log.record_line import CONTROL_HEAD, Message, decode, encode_object
 from ....messages.replace_in_message import Replace, redact_message
@@ -33,19 +33,22 @@ class Honoured:
     """The erasures that were ignored, because a person asked to import everything."""
 
 
-def honour_erasures(sessions: Sequence[SessionDraft], present: Sequence[bool], *, again: bool) -> Honoured:
+def honour_erasures(
+    sessions: Sequence[SessionDraft], present: Sequence[bool], lists: ErasureLists, *, again: bool
+) -> Honoured:
     """Leave out sessions of an import that were deleted here, and replace texts that were purged.
 
     Args:
         sessions: the sessions, the main one first, with their paths and keys.
         present: for each session, whether the log of an earlier import exists.
+        lists: reads the lists of erasures.
         again: import everything nevertheless.
 
     Raises:
         ErasedError: the session was deleted, or its messages were purged. In a file of several sessions: all of them.
         OSError: a list of erasures cannot be read, so it is not known what was erased.
     """
-    found = erasures(sessions[0].target.path)
+    found = lists.in_force(sessions[0].target.path)
     honoured = Honoured([])
     origins = {draft.family: draft.start.origin_logs for draft in sessions if draft.start.origin_logs}
     for draft, is_present in zip(sessions, present, strict=True):
@@ -78,6 +81,8 @@ def _erasures_about(
     messages was another one, such as a second import under another id. And a fork that was here already keeps what was
     purged from its origin alone, although both have the same answers.
     """
+    if not found:
+        return []
     names, contents = names_of_key(draft.target.key, has_id=bool(draft.start.source_id)), _contents(draft)
     answers = cache(partial(answers_in_draft, draft))
     talk = cache(partial(talk_in_draft, draft))

@@ -18,7 +18,7 @@ from itertools import count, islice
 from typing import cast
 from uuid import NAMESPACE_URL, uuid5
 
-from ....erasures.erasure_list import erasures, lift
+from ....erasures.erasure_list import ErasureLists, lift
 from ....erasures.erasure_record import ErasedError
 from ....errors import ConfigError
 from ....log.checksum import CRC_TAIL_BYTES, has_crc
@@ -49,9 +49,15 @@ _NOTED = frozenset({"checksum", "unchained", "reset"})
 
 
 def import_log(
-    source: Source, destination: Destination, *, dry_run: bool, again: bool, now: Callable[[], str]
+    source: Source,
+    destination: Destination,
+    lists: ErasureLists,
+    *,
+    dry_run: bool,
+    again: bool,
+    now: Callable[[], str],
 ) -> Import:
-    """Copy a log, or append its new records to an earlier copy.
+    """Copy a log, or append its new records to an earlier copy. For the arguments see `import_session`.
 
     Raises:
         ErasedError: the log's session was deleted here, or purged after the log was copied.
@@ -68,7 +74,7 @@ def import_log(
             raise ImportRefusedError("this is no log of this package; leave the format to be found out (auto)")
         if not len(reader.index):
             raise ImportRefusedError("there is no message in it")
-        overridden = erasures_of_log(reader, source.plain_path, erasures(destination.logs))
+        overridden = erasures_of_log(reader, source.plain_path, lists.in_force(destination.logs))
         if overridden and not again:
             raise ErasedError(f"{why_refused(overridden[-1])}; {ADVICE}")
         session_id = _session_id(reader, source, destination)
@@ -251,13 +257,13 @@ def read_messages(
 
     source.release_lines()
     copier = MessageCopier(renamed, {}, _why_no_message)
-    new_scanner = partial(CopyingScanner, copier=copier, spool=source.spool, aside=source.aside, most=most)
+    new_scanner = partial(CopyingScanner, copier=copier, spool=source.spool, most=most)
     with closing(LogReader(source.plain_path, new_scanner=new_scanner)) as reader:
         reader.follow()
         yield start or SessionStart()
-        for event in cast("CopyingScanner", reader.scanner).copies():
-            account.map(event.role)
-            yield event
+        copies = cast("CopyingScanner", reader.scanner).copies
+        account.mapped.update(map(ROLES.__getitem__, copies.roles))
+        yield copies
         if most is not None:
             copier.refused |= dict.fromkeys(range(most, len(reader.index)), why_not)
         _note_losses(account, reader, copier.refused)

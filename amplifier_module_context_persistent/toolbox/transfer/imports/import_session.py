@@ -13,6 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from .... import clock
+from ....erasures.erasure_list import ErasureLists
 from ....log.collector_paused import collector_paused
 from ....log.filesystem import FileSystem
 from ..importers.account import Account, Import, ImportedSession
@@ -41,6 +42,7 @@ def import_session(
     again: bool = False,
     identity: str | None = None,
     wanted: WantedSessions = EVERY_SESSION,
+    erasure_lists: ErasureLists | None = None,
     now: Callable[[], str] = clock.utc_now,
     new_id: Callable[[], str] = clock.new_id,
     files: FileSystem | None = None,
@@ -62,6 +64,8 @@ def import_session(
         again: import also content that was deleted or purged here.
         identity: the file with the private key, if the source is sealed (age).
         wanted: the filter for the sessions of the file.
+        erasure_lists: reads the lists of erasures. If several files are imported with the same object, a list is read
+            again only after it has changed.
         now: gives ISO 8601 timestamps.
         new_id: gives unique ids of logs.
         files: the system calls that read the file, to report progress.
@@ -79,12 +83,13 @@ def import_session(
     if source_format not in FORMATS:
         raise ValueError(f"source_format: {source_format!r} is not known; allowed are: {', '.join(FORMATS)}")
     to = Destination(session_id, path, working_dir, storage)
+    lists = erasure_lists or ErasureLists()
     with collector_paused(), Source(source, identity=identity, files=files) as opened:
         importer = _importer_for(opened, source_format)
         if importer.name == "log":
             wanted.check_log(opened.path, opened.plain_path, working_dir, opened.modified_s)
-            return import_log(opened, to, dry_run=dry_run, again=again, now=now)
-        rules = ImportRules(wanted, in_own_directory, strict, dry_run, again)
+            return import_log(opened, to, lists, dry_run=dry_run, again=again, now=now)
+        rules = ImportRules(wanted, in_own_directory, strict, dry_run, again, lists)
         return import_drafts(importer, opened, to, rules, now=now, new_id=new_id)
 
 

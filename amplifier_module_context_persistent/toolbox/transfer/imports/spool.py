@@ -220,11 +220,10 @@ class RecordBodies:
         self._sizes.append(len(body))
         return len(self._sizes) - 1
 
-    def append_stored(self, place: int, size: int) -> int:
-        """Add the body of the next record, which is `size` bytes at a place of the spool; return its number."""
-        self._places.append(place)
-        self._sizes.append(size)
-        return len(self._sizes) - 1
+    def extend_stored(self, places: array[int], sizes: array[int]) -> None:
+        """Add the bodies of the next records, which are in the spool already: places, and sizes in bytes."""
+        self._places.extend(places)
+        self._sizes.extend(sizes)
 
     def append_whole(self, record: bytes) -> int:
         """Add the next record, given with its closing brace, which is not part of the body; return its number."""

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from ....erasures.erasure_list import ErasureLists
 from .import_directory import ImportedFile, import_all, session_paths
 
 LOOK_S = 2.0
@@ -47,6 +48,7 @@ class WatchedPlace:
         self._format = source_format
         self._storage = storage
         self._files: dict[str, _Watched] = {}
+        self._erasure_lists = ErasureLists()
 
     def look(self, now_s: float) -> Iterator[ImportedFile]:
         """Import the files that have changed since the last call, and yield the results with news for a person.
@@ -64,7 +66,10 @@ class WatchedPlace:
             if stamp is None or not self._is_due(self._files[path], stamp, now_s):
                 continue
             self._files[path].imported = stamp
-            for file in import_all([path], storage=self._storage, source_format=self._format):
+            imported = import_all(
+                [path], storage=self._storage, source_format=self._format, erasure_lists=self._erasure_lists
+            )
+            for file in imported:
                 if _has_news(file, self._files[path]):
                     yield file
 
