@@ -33,6 +33,6 @@ def projects_dirs() -> dict[Path, str]:
 
 
 def is_hosts_file(path: str | Path) -> bool:
-    """Return whether a file is below a directory of projects of one of the hosts; symbolic links are followed."""
+    """Return whether a file is in the projects directory of a known host. Symbolic links are followed."""
     real = Path(os.path.realpath(path))
     return any(real.is_relative_to(os.path.realpath(root)) for root in projects_dirs())

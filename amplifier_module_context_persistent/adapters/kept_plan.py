@@ -44,9 +44,10 @@ class Kept:
     named: Sequence[Named]
 
     def end_in(self, keys: Sequence[str]) -> int:
-        """Return the number of a list's messages that the plan covers; the list has the keys of the messages.
+        """Return how many messages at the start of a list the plan covers; 0 if the list lacks the plan's last message.
 
-        Return 0 if the list lacks the last message of the plan.
+        Args:
+            keys: the key (`Named.key`) of each message of the list.
         """
         upto = str(self.plan.record.get("upto"))
         end = 0

@@ -228,7 +228,7 @@ def _has_reasoning(message: Message) -> bool:
 
 
 def _shape_of(message: Message) -> tuple[Any, ...]:
-    """Return the parts of a message that references rely on: blocks, calls, and the message that it is a part of."""
+    """Return the parts of a message to which ids and positions refer: role, block types, calls, and its source."""
     content = message.get("content")
     blocks = [block.get("type") for block in content] if isinstance(content, list) else type(content).__name__
     calls = list(calls_of(message))

@@ -386,8 +386,8 @@ def _is(error: BaseException | None, *codes: int) -> bool:
 def _is_damage(error: Exception) -> bool:
     """Return whether an error means that the file is damaged.
 
-    A file that is read-only counts as damaged, because SQLite also reports a damaged byte in the header in this way. A
-    file that the system made read-only is not lost, because it cannot be removed.
+    Read-only counts as damage, because SQLite reports some damaged headers as a read-only file. A damaged catalogue is
+    removed and made again. A sound file that really is read-only cannot be removed, so nothing is lost.
     """
     if isinstance(error, (DamagedError, UnicodeDecodeError)):
         return True

@@ -229,10 +229,10 @@ def list_of_what_to_do(draft: Draft) -> Iterator[Hold]:
 
 
 def last_words(draft: Draft) -> Iterator[Hold]:
-    """Hold the final answers of finished turns: the newest whole, long ones cut to their head and tail.
+    """Hold the final answers of finished turns. The newest is held whole; long older ones may be cut.
 
-    The answers may take `ANSWERS_SHARE` of the room, or the free room if this is more. If they take more, every second
-    answer is not held, from the oldest on, until the others fit.
+    A cut keeps the head and the tail. The answers may take `ANSWERS_SHARE` of the room, or the free room if this is
+    more. If they need more, every second answer loses its hold, the oldest first, until the others fit.
     """
     held = _held_answers(draft)
     second = _second_answers(draft, held.tokens.keys())

@@ -27,7 +27,9 @@ FULL_WORTH_CHARS = 160  # length at which the words of a result count fully; "pe
 
 
 class GroupFacts:
-    """The facts about one tool group.
+    """The facts about one tool group that plans need and that do not depend on other groups.
+
+    `PlanMemory` keeps them from one plan to the next.
 
     Args:
         group: the group.

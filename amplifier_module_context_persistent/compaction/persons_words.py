@@ -132,7 +132,7 @@ def divided(message: Message) -> list[Divided]:
 
 
 def prose_chars(texts: Iterable[Divided]) -> int:
-    """Return the number of characters of prose in the divided texts of a message."""
+    """Return the number of characters that a person wrote in the texts of a message, without pasted bodies."""
     chars = 0
     for text in texts:
         body_chars = sum(end - start for start, end in text.bodies)

@@ -100,7 +100,7 @@ class PlanMemory:
         self._of(entry).counted[cut] = grown, tokens
 
     def bodies(self, entry: Entry, find: Callable[[], Sequence[Cut]]) -> Sequence[Cut]:
-        """Return the cuts that shorten the pasted bodies of a person's message; `find` is called only if not cached."""
+        """Return the cuts that shorten the pasted text in a person's message. `find` computes them at first."""
         known = self._of(entry)
         if known.bodies is None:
             known.bodies = find()

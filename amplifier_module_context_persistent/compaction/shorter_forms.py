@@ -33,7 +33,7 @@ GONE, GONE_WORDS = Cut(0, 0), 3
 
 
 def leave_out_form(freed_tokens: int) -> Form:
-    """Return the form that leaves a group out and frees this many tokens (at least 1)."""
+    """Return the `Form` that leaves a whole group out. It frees `freed_tokens`, or 1 if that is less."""
     return Form(None, GONE, max(1, freed_tokens), GONE_WORDS)
 
 

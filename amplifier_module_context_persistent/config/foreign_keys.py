@@ -33,10 +33,10 @@ WITHOUT_MEANING = {
     "summary_trigger": "a summary is made when a view has reached `compact_threshold`",
     "summarization_model": "the provider of the request makes the summary",
     "inject_git_context": "the text of the system prompt is the host's affair",
-    "git_include_status": "likewise",
-    "git_include_commits": "likewise",
-    "git_include_branch": "likewise",
-    "git_include_main_branch": "likewise",
+    "git_include_status": "the text of the system prompt is the host's affair",
+    "git_include_commits": "the text of the system prompt is the host's affair",
+    "git_include_branch": "the text of the system prompt is the host's affair",
+    "git_include_main_branch": "the text of the system prompt is the host's affair",
 }
 """Keys of other modules that are accepted without a warning, each with the reason why it has no effect here."""
 
@@ -48,7 +48,7 @@ ELSEWHERE = {
     "summary_target_tokens": "`summary_max_tokens`",
     "summary_max_output_tokens": "`summary_max_tokens`",
     "summarization_prompt_path": "`summary_prompt`, a text",
-    "summarization_retries_before_fallback": "where a summary fails, messages are left out without one",
+    "summarization_retries_before_fallback": "if a summary fails, messages are left out without one",
     "emergency_target_usage": "`target_usage`",
     "emergency_fallback": "`compact_threshold`",
     "summarize_trigger": "`compact_threshold`",
@@ -57,7 +57,7 @@ ELSEWHERE = {
     "separate_summary_provider": "the provider of the request makes the summary",
     "compact_clear_at_least": "`compact_min_gain`, a share",
     "summary_call_mode": "a summary is asked for after the session's own view, which is cached",
-    "summary_fork_min_span_ratio": "likewise",
+    "summary_fork_min_span_ratio": "a summary is asked for after the session's own view, which is cached",
 }
 """Keys of other context modules that have no effect, each with the key or rule that replaces it here.
 
@@ -76,10 +76,10 @@ def told_elsewhere(given: Mapping[str, Any]) -> str:
 def in_our_keys(given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the given keys under our names, with the keys of the nested `persistence` table.
 
-    If a key is given under both names, our own name wins.
+    If a key is given under both names, our own name wins. If a key is also in the nested table, the outer one wins.
 
     Raises:
-        ConfigError: the nested table is not a table. If a key is also in the nested table, the outer one wins.
+        ConfigError: `persistence` is not a table.
     """
     given = dict(given)
     nested = given.pop("persistence", None)

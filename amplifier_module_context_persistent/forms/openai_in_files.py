@@ -205,7 +205,10 @@ def as_function(item: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _completed(item: Mapping[str, Any], kind: str) -> Mapping[str, Any]:
-    """Return an item with the id of its call and with lists of objects, which a file may give in other ways."""
+    """Return an item in the shape that the API gives it.
+
+    Files also have `id` in place of `call_id`, text in place of a list, and `summary` in place of `arguments`.
+    """
     if kind == "reasoning":
         return {**item, **{key: blocks_of(item.get(key)) for key in ("summary", "content")}}
     if kind not in CALLS:

@@ -341,7 +341,12 @@ def _answer_part(block: Message, *, exact: bool) -> Message:
 
 
 def _write_message_item(message: Message, *, exact: bool) -> Iterator[Message]:
-    """Yield the item for a message of a person or the host; nothing if the message is empty."""
+    """Yield the input item for a message that is not an answer; nothing if the message is empty.
+
+    Args:
+        message: a message of the role user, system or developer.
+        exact: whether to write the message as it was added, and not as a request needs it.
+    """
     is_own_form = form_of(message) == NAME
     blocks = [block for block in blocks_without_calls(message) if not is_block(block, THINKING_BLOCKS)]
     if is_own_form and len(blocks) == 1:

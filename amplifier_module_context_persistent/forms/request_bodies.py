@@ -182,7 +182,7 @@ def _given(**facts: Any) -> dict[str, Any]:
 
 
 def _defined(tools: Tools | None, write: Callable[[Tools], list[Message]]) -> list[Message] | None:
-    """Return definitions of tools in one form; None if no definitions are given."""
+    """Return the definitions of tools in the form that `write` gives them; None without definitions."""
     return None if tools is None else write(tools)
 
 

@@ -177,10 +177,10 @@ def location_of(storage: str, name: str) -> str:
 
 
 def parse_location(location: str) -> Location:
-    """Parse a location.
+    """Parse the location of a storage or of a log in it, such as `postgresql://host/db#NAME` or `service=x #NAME`.
 
     Raises:
-        ValueError: the text is not a location. The error never quotes a password.
+        ValueError: the text is not a location. The message contains no password.
     """
     if location.startswith("service="):
         storage = _read_service(location)

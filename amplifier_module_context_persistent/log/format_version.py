@@ -47,10 +47,10 @@ def is_own_header(line: bytes, seeds: Iterable[int]) -> bool:
 
 
 def as_known_version(header: Message) -> Message:
-    """Return a header with its version set to the known one. Call this only if the log is not read-only.
+    """Return a header with its version set to the known one, before the header is written again.
 
-    In such a log, another version in a header is damage. When the header is written again, it gets a correct checksum,
-    and then nobody could see the damage.
+    Call this only for a log that may be appended to: there, another version in a header is damage. If it were written
+    again unchanged, it would get a correct checksum, and the damage could no longer be found.
     """
     if not unknown_version(header):
         return header

@@ -30,7 +30,7 @@ class _Segment:
 
 
 class IdTable:
-    """The positions of hashes in a column that only grows."""
+    """Finds the positions of an id hash in a column that only grows."""
 
     def __init__(self) -> None:
         self._segments: list[_Segment] = []

@@ -108,9 +108,9 @@ class IndexBuilder:
             message: the message.
             message_id: its id.
             flags: `DAMAGED` (its checksum is wrong), `UNCHAINED` (it has no checksum), or 0.
-            member: its membership of a reset; None if it belongs to no reset.
-            doubtful: whether it does not continue the chain: it is damaged, or it has no checksum although lines before
-                it have one.
+            member: the reset that contains the message, and its number there; None if no reset contains it.
+            doubtful: whether the message breaks the checksum chain: its checksum is wrong, or it has none although
+                earlier lines have one.
         """
         metadata = message.get("metadata")
         if isinstance(metadata, dict) and (metadata.get("pinned") is True or metadata.get("critical") is True):

@@ -59,7 +59,7 @@ class ThreadPool:
         call_in_children(self.begin)
 
     def begin(self) -> None:
-        """Begin with no thread and no job."""
+        """Reset the pool to no thread and no job: at construction, and in a forked child."""
         self._jobs: deque[Job] = deque()
         self._lock = threading.Lock()
         """Guards the fields below."""

@@ -121,7 +121,7 @@ def _replace_under(key: str, value: Any, replace: Replace, names: frozenset[str]
 
 
 def replace_everywhere(value: Any, replace: Replace) -> Any:
-    """Return a JSON value with all its strings and numbers replaced, and all its keys."""
+    """Return a JSON value in which `replace` was applied to every string, number and key."""
     if isinstance(value, str):
         return replace(value)
     if _is_number(value):

@@ -86,9 +86,9 @@ class ToolKinds:
         self._more = {_plain(name): tuple(kind.split(":", 1)) for name, kind in (more or {}).items()}
 
     def uses_of(self, message: Message) -> tuple[ToolUse, ...]:
-        """Return the use of a tool by each call of a message, in the order of `calls_of`.
+        """Return one `ToolUse` for each call of a message, in the order of `calls_of`.
 
-        The message is in accepted form.
+        The message must be in the form that every provider accepts (`messages/normalize.py`).
         """
         calls = given_calls(message).values()
         return tuple(self._use(call_name_of(call), call_arguments_of(call)) for call in calls)

@@ -24,7 +24,7 @@ def either_form(text: str) -> str:
 
 
 def common_parts(word: str) -> list[str]:
-    """Return the parts of a word that are equal in the composed and the decomposed form."""
+    """Return the parts of a word that are the same in both Unicode forms (NFC and NFD)."""
     parts = [""]
     for character in normalize("NFC", word):
         if len(forms_of(character)) == 1:

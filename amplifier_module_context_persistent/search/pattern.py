@@ -184,10 +184,12 @@ def compile_regex(query: str, flags: int = 0) -> regex.Pattern[str]:
     try:
         _check_valid(query, flags)
         if size_of(query) > MOST_SIZE:
-            raise RecallError(f"query: its counted repeats stand for more than {MOST_SIZE:,} characters; use * or +")
+            raise RecallError(f"query: its counted repeats expand to more than {MOST_SIZE:,} characters; use * or +")
         return _compiled(_with_escaped_braces(query), flags)
     except FutureWarning as doubt:  # a later Python may read it differently
-        raise RecallError(f"query: ambiguous: {doubt}; put a backslash before what stands for itself") from doubt
+        raise RecallError(
+            f"query: ambiguous: {doubt}; put a backslash before a character that is meant literally"
+        ) from doubt
     except (re.error, regex.error, OverflowError, RecursionError, Warning) as error:
         raise RecallError(f"query: not a regular expression: {error}") from error
 

@@ -17,10 +17,10 @@ CLOSING_TEXT = "The tool calls before this were interrupted, and the turn ended 
 
 
 def may_close(message: Message, *, is_last: bool) -> bool:
-    """Return whether a message after a result may be a closing message of the host's repair.
+    """Return whether a message after a tool result may be a closing message that the host's repair added.
 
-    After the end of the history, only a message without id and time may be one. A message with id and time there is an
-    answer that another module stored.
+    A message after the end of the history (`is_last`) must also lack an id and a time. With either, it is an answer
+    that another module stored.
     """
     if message.get("role") != "assistant" or given_calls(message):
         return False

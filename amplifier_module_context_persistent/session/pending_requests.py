@@ -26,7 +26,8 @@ class PendingRequests:
 
     Args:
         session_id: events that name another session are ignored.
-        names_makers: whether answers also get the provider and the model that were asked; needed without receipts.
+        names_makers: whether an answer also gets the provider and the model of its request. Set it if receipts are off,
+            because a receipt names both.
     """
 
     def __init__(self, session_id: str | None, *, names_makers: bool = False) -> None:

@@ -68,8 +68,8 @@ def check_room(log: Log, message_id: str, count: Callable[[Message], int], most_
     tokens = sum(map(count, log.read(live)))
     if tokens > most_tokens:
         raise PinError(
-            f"with this message pins would hold {tokens:,} tokens, and {most_tokens:,} is the most; "
-            "let go of another one first, or write down what matters of it"
+            f"with this message the pinned messages have {tokens:,} tokens; the limit is {most_tokens:,}; "
+            "unpin another message first, or pin a shorter message with the important part"
         )
 
 

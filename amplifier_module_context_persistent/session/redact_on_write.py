@@ -34,10 +34,10 @@ Redaction = dict[str, Any]
 
 
 class RedactionOnWrite:
-    """Replaces keys of known services in messages that are about to be stored.
+    """Replaces API keys and passwords of known services in messages before the messages are stored.
 
     Args:
-        host: gets the event `context:redacted_on_write`.
+        host: receives the event `context:redacted_on_write`.
         is_on: whether anything is replaced.
     """
 

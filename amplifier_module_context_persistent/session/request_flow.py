@@ -182,7 +182,9 @@ class RequestFlow:
         try:
             await self._store.append(lambda history: history.control([record]))
         except LogError as error:
-            logger.warning("what a refusal taught could not be stored, and is known in this process only: %s", error)
+            logger.warning(
+                "a limit learned from a provider's refusal could not be stored; only this process knows it: %s", error
+            )
         await self._host.emit(f"context:{_EVENTS[fact.what]}", {"provider": fact.provider, "model": fact.model})
 
     async def hear_answers(self, messages: Iterable[Any]) -> None:

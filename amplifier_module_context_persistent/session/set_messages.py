@@ -168,7 +168,7 @@ def _has_messages(log: Log) -> bool:
 
 
 def _compared(log: Log, given: Sequence[Mapping[str, Any]]) -> _GivenList:
-    """Find the live messages that begin a list."""
+    """Compare a list with the live history: find which live messages it begins with, and whether it has them all."""
     log.follow()
     live = LiveHistory.of(log).messages
     known = known_beginning(live, given)

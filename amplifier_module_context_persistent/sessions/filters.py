@@ -157,10 +157,12 @@ def matching(
     without_time: Callable[[int], None] = lambda _: None,
     unknown: Callable[[str, str, Sequence[str]], None] = lambda *_: None,
 ) -> list[SessionFile]:
-    """Return the sessions that match a filter, in the given order; with `most`, those with the newest messages first.
+    """Return the sessions that match a filter, in the given order.
+
+    If the filter limits their number (`SessionFilter.most`), return those with the newest messages, newest first.
 
     Args:
-        sessions: the sessions in the filter's places or of its project (`candidates`).
+        sessions: the sessions to choose from (`candidates`).
         wanted: the filter.
         watch: shows the progress of reading logs.
         without_time: called with the number of sessions that were left out because their messages have no times.
@@ -169,7 +171,7 @@ def matching(
 
     Raises:
         CatalogueError: the filter needs the sessions' totals, and Python has no SQLite.
-        FilterError: no session, or more than one, has the name of an excepted session.
+        FilterError: the name of an excepted session matches no session, or several sessions.
     """
     chosen = [session for session in _without_excepted(sessions, wanted) if _may_be_of_time(session, wanted)]
     if wanted.asks_names:

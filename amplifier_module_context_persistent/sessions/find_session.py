@@ -205,9 +205,9 @@ def _by_id(name: str, scopes: Scopes) -> SessionFile | None:
 
 
 def _by_name(name: str, scopes: Scopes) -> SessionFile | None:
-    """Return the session with this name from a user or a host; None if there is none.
+    """Return the session to which a user or a host gave this name; None if there is none.
 
-    If no name is equal, a name that begins with the text matches, else a name that contains it.
+    An equal name is preferred. Next is a name that begins with the text, then a name that contains the text.
 
     Raises:
         SessionNameError: more than one session matches.

@@ -215,7 +215,7 @@ class BoundViews:
         return same
 
     def _seed_of(self, tools: str, head: Sequence[Message]) -> bytes:
-        """Return the hash chain before the first item."""
+        """Return the value with which the hash chain begins: the hash of the tools and of all system text."""
         heading = [sent_hash(message) for message in head]
         other_system_text = [digest for _, digest in self._instructing]
         seed = blake2b(bytes(DIGEST_BYTES) + tools.encode(), digest_size=DIGEST_BYTES).digest()

@@ -341,7 +341,7 @@ def _sizes(
 
 
 def with_changes(entry: Entry, **changes: Any) -> Entry:
-    """Return a copy of an entry with other values in its `changes`."""
+    """Return a copy of an entry in which the named fields of `entry.changes` have new values."""
     return replace(entry, changes=replace(entry.changes, **changes))
 
 

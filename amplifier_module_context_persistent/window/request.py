@@ -179,7 +179,7 @@ class ViewResult:
         return made.plan.making.tokens_after if made is not None else self.tokens
 
     def futile(self) -> dict[str, Any] | None:
-        """Return the payload of `context:compaction_futile`, or None if no due plan was rejected."""
+        """Return the payload of `context:compaction_futile` if a plan that was due was rejected; else None."""
         floor = self.planning.floor
         if floor is None:
             return None

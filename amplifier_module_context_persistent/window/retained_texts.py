@@ -62,8 +62,8 @@ class RetainedTexts:
                 ordinal = self._search(log, body, has_factory=has_factory)
             if ordinal is None:
                 raise RetentionError(
-                    f"body {number} of {len(bodies)} that the view has to hold"
-                    " stands in no live message of this session"
+                    f"body {number} of {len(bodies)} must be in the view,"
+                    " but no live message of this session contains it"
                 )
             known[body] = ordinal
         self._known = known  # drop bodies that are no longer asked for

@@ -285,9 +285,10 @@ class WindowPlans:
         return replace(state, plan=known).with_whole(request.retained | log.index.session.pins, log, self._source)
 
     def _unbound_by_plan(self, entries: Sequence[Entry]) -> frozenset[str]:
-        """Return the ids of messages whose reasoning a new plan does not count: those in finished turns.
+        """Return the ids of messages whose reasoning a new plan does not count: the messages of finished turns.
 
-        The reasoning of the running turn is counted, although a plan may remove it: as much new reasoning will come.
+        The reasoning of the running turn is counted although a plan may remove it, because the model will produce about
+        as much again.
         """
         groups = tool_groups(entries)
         heads = (group.head for group in groups[: last_human(groups) or 0])

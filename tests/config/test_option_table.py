@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
@@ -227,6 +228,16 @@ def test_keys_that_are_done_elsewhere_are_told_in_one_warning(caplog: pytest.Log
     assert Config.load(dict.fromkeys(ELSEWHERE, 1)) == Config.load()
     (record,) = caplog.records
     assert all(f"{key} (here: {instead})" in record.message for key, instead in ELSEWHERE.items())
+
+
+@pytest.mark.parametrize("key", sorted(ELSEWHERE))
+def test_the_reason_for_a_key_is_understood_without_its_neighbours(key: str, caplog: pytest.LogCaptureFixture) -> None:
+    """A mount plan often has one of the keys only, so a reason does not point to the reason of another key."""
+    Config.load({key: 1})
+    (record,) = caplog.records
+    reason = record.message.partition("(here: ")[2]
+    assert not re.search(r"\b(likewise|the same|see above|as for)\b", reason)
+    assert len(reason.split()) > 1 or "`" in reason
 
 
 @pytest.mark.parametrize(("name", "ours"), [("progressive", "truncate"), ("summary", "summarize")])

@@ -316,7 +316,7 @@ async def test_the_model_cannot_pin_so_much_that_no_request_is_left(tmp_path: Pa
         tool = PinTool(manager)
         assert [(await tool.execute({"reference": one})).success for one in ids[:3]] == [True, True, False]
         refused = await tool.execute({"reference": ids[2]})
-        assert "2,500 is the most" in str(refused.output)
+        assert "the limit is 2,500" in str(refused.output)
         assert (await tool.execute({"reference": ids[0], "pinned": False})).success
         assert (await tool.execute({"reference": ids[2]})).success
         await manager.pin(ids[3])

@@ -89,6 +89,6 @@ async def test_the_model_cannot_recall_them(session: Recorded) -> None:
     row = (await session.manager.get_messages())[0]
     with pytest.raises(RecallError, match="not shown to a model"):
         await session.manager.recall(row["metadata"]["message_id"])
-    with pytest.raises(ValueError, match="stands in no live message"):
+    with pytest.raises(ValueError, match="but no live message of this session contains it"):
         await session.manager.get_messages_for_request_retaining(retain_contents=[row["content"]])
     await session.manager.close()

@@ -173,7 +173,7 @@ async def test_a_body_in_a_head_text_is_shown(session: Retaining) -> None:
     await session.add({"role": "system", "content": "stored rule"}, user("begin"))
     await session.head(f"You are careful. {BODY}")
     assert shows_all(await session.retaining(BODY), [BODY])
-    with pytest.raises(ContextLengthError, match="stands in no live message"):
+    with pytest.raises(ContextLengthError, match="but no live message of this session contains it"):
         await session.retaining("stored rule")
 
 
@@ -200,7 +200,7 @@ async def test_a_body_that_is_nowhere_is_an_error(session: Retaining) -> None:
     """It says which, and nothing of what it is; the next request is none the worse, and a reset forgets."""
     ordinary = await with_dropped_reminder(session)
     for kind in (ContextLengthError, ValueError):
-        with pytest.raises(kind, match="body 2 of 2 that the view has to hold stands in no live message") as caught:
+        with pytest.raises(kind, match="body 2 of 2 must be in the view, but no live message") as caught:
             await session.retaining(BODY, "never said")
         assert "never said" not in str(caught.value)
     assert await session.view() == ordinary

@@ -88,7 +88,7 @@ class NamedValue:
 
     @property
     def is_last(self) -> bool:
-        """Whether no expression follows the value, as in a setting, or after one of several values on a log's line."""
+        """Whether the value ends here: the value of a setting, or one of several `name=value` on a log's line."""
         if self.is_setting:
             return True
         after, separator = self.after, self.separator

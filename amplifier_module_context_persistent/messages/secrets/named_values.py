@@ -256,7 +256,7 @@ def _end_of_literal(text: str, start: int, end: int) -> int:
 
 
 def _end_of_whole(text: str, start: int, name: str, before: str, separator: str) -> int:
-    """Return the end of a password without quotes that contains signs at which other values end; 0 if there is none.
+    """Return the end of an unquoted password with characters that end other values (`;`, `,`); 0 if it is none.
 
     Such a password is the whole value on a setting's line (`password = a;B8`), or the word after a flag (`--password
     a,B8`).

@@ -74,6 +74,8 @@ def own_forms(
         if not value:
             raise OwnFormsError(f"the environment variable {name} is not set, so its value cannot be looked for")
         if len(value) < LEAST_VALUE:
-            raise OwnFormsError(f"the value of {name} has fewer than {LEAST_VALUE} characters: it would stand in words")
+            raise OwnFormsError(
+                f"the value of {name} has fewer than {LEAST_VALUE} characters: it would match parts of words"
+            )
         found |= {value, json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1]}
     return OwnForms(tuple(expressions), tuple(sorted(found, key=lambda value: (-len(value), value))))

@@ -101,12 +101,12 @@ class Beginnings:
         return searched.beginnings.get(self, [])
 
     def matches(self, expression: re.Pattern[str], searched: SearchedText, *, is_folded: bool) -> list[re.Match[str]]:
-        """Return the matches of an expression that begin with one of these texts, in order.
+        """Return the matches of an expression that begin with one of the fixed texts, in order.
 
         Args:
             expression: the expression to match.
             searched: the text to search.
-            is_folded: whether the text and the beginnings are in lower case.
+            is_folded: whether to search the text in lower case; the fixed texts must then be in lower case.
         """
         beginnings = self.possible_in(searched)
         if not beginnings:

@@ -99,7 +99,7 @@ class _Candidate:
 @click.option("--last", is_flag=True, help="The session of this project that was written to last.")
 @filter_options()
 @click.option("--older", type=TimeType(), help="Only sessions without a message since then: 90d, 26w, 2026-01-31.")
-@click.option("--everything", is_flag=True, help="All sessions are meant, without a filter.")
+@click.option("--everything", is_flag=True, help="Archive all sessions, without a filter.")
 @click.option("--undo", is_flag=True, help="Bring archived logs back, byte for byte.")
 @encrypt_to_option
 @click.option(
@@ -123,7 +123,7 @@ def archive(
     yes: bool,
     as_json: bool,
 ) -> None:
-    """Compress the logs of closed sessions, which every command goes on reading.
+    """Compress the logs of closed sessions. Every command can still read them.
 
     The sessions are those that you name or that filters choose, with their sub-agents. A compressed log takes about a
     fifth of the space. Nothing is lost: if a session goes on, its log is brought back before its first new message; in

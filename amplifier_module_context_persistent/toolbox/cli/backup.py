@@ -38,10 +38,12 @@ _MOST_NAMED = 3
 
 @click.command("backup")
 @click.argument("place", metavar="DIR", callback=check_not_empty)
-@click.option("--restore", is_flag=True, help="Copy to this home what it lacks of the backup.")
-@click.option("--again", is_flag=True, help="With --restore: also what was deleted since.")
+@click.option("--restore", is_flag=True, help="Copy the sessions and records that this home lacks from the backup.")
+@click.option("--again", is_flag=True, help="With --restore: also restore sessions that were deleted here.")
 @click.option("--check", is_flag=True, help="Read the whole backup, and say whether each log is sound.")
-@click.option("--erase", is_flag=True, help="Remove from the backup what was purged or deleted in this home.")
+@click.option(
+    "--erase", is_flag=True, help="Purge and delete in the backup, too, the content that was purged or deleted here."
+)
 @erasing_options
 @click.pass_context
 def backup(

@@ -68,7 +68,7 @@ SECTIONS = {
         ),
         "files": CommandEntry("cli.files:files", "Show which files SESSION touched, or which sessions touched PATH."),
         "stats": CommandEntry(
-            "cli.stats:stats", "Show where the tokens, the time and the money of SESSION went, or of many sessions."
+            "cli.stats:stats", "Show the tokens, the time and the money that SESSION, or many sessions, used."
         ),
         "sql": CommandEntry("cli.sql:sql", "Ask in SQL about the figures of sessions."),
         "mcp": CommandEntry(
@@ -134,7 +134,7 @@ SECTIONS = {
         ),
         "archive": CommandEntry(
             "cli.archive:archive",
-            "Compress the logs of closed sessions, which every command goes on reading.",
+            "Compress the logs of closed sessions.",
         ),
         "verify": CommandEntry(
             "cli.verify_and_repair:verify", "Check logs: their records, their chain of checksums, their tails."

@@ -22,7 +22,9 @@ _MOST_SHOWN = 20
 @session_argument
 @click.option("--undo", is_flag=True, help="Go back to the plan before the one in force.")
 @click.option("--budget", type=click.IntRange(min=1), help="Tokens; by default the budget of the last request.")
-@click.option("--tokenizer", default="auto", show_default=True, help="What counts tokens.")
+@click.option(
+    "--tokenizer", default="auto", show_default=True, help="The tokenizer: auto, estimate, or an encoding's name."
+)
 @click.option("--dry-run", is_flag=True, help="Show what would be done, and do nothing.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a report.")
 def compact(path: str, budget: int | None, tokenizer: str, *, undo: bool, dry_run: bool, as_json: bool) -> None:

@@ -80,10 +80,22 @@ _LEGEND = (
     help="The budget in tokens of every request; by default that of the session's last one, or 200,000.",
 )
 @click.option("--price-input", "base", type=click.FloatRange(min=0), help="Price of a million input tokens.")
-@click.option("--price-cached", "cached", type=click.FloatRange(min=0), help="Of cached ones; else a tenth of it.")
-@click.option("--price-write", "write", type=click.FloatRange(min=0), help="Of all others; else 1.25 times it.")
-@click.option("--model", help="Instead of prices, a model whose list prices hold, as in `stats`.")
-@click.option("--tokenizer", default="auto", show_default=True, help="What counts: auto, estimate, or an encoding.")
+@click.option(
+    "--price-cached",
+    "cached",
+    type=click.FloatRange(min=0),
+    help="Price of a million cached input tokens; by default a tenth of --price-input.",
+)
+@click.option(
+    "--price-write",
+    "write",
+    type=click.FloatRange(min=0),
+    help="Price of a million input tokens written to the cache; by default 1.25 times --price-input.",
+)
+@click.option("--model", help="A model whose list prices are used (see `stats`), instead of the three prices.")
+@click.option(
+    "--tokenizer", default="auto", show_default=True, help="The tokenizer: auto, estimate, or an encoding's name."
+)
 @click.option(
     "--svg", "svg_path", callback=check_place, type=click.Path(dir_okay=False), help="Write a chart to this file."
 )

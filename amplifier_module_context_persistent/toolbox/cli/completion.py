@@ -23,7 +23,7 @@ _MOST_BYTES = 64 << 20  # longer logs are not read for a completion
 
 
 def complete(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Return completions: ids that begin so, or ids of sessions whose names begin so, or else files."""
+    """Return the ids that begin with the typed text; else ids of sessions whose name begins with it; else files."""
     sessions = session_files()
     matching = [session for session in sessions if session.id.startswith(incomplete)]
     wanted_key = key_of(incomplete)

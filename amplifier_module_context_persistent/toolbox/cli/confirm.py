@@ -25,7 +25,7 @@ def ask(question: str, *, yes: bool) -> None:
         if isinstance(error.__context__, KeyboardInterrupt):
             raise KeyboardInterrupt from error
         click.echo()
-        raise UnusableError("nothing was done; answer y, or add --yes where nobody can be asked") from error
+        raise UnusableError("nothing was done; answer y, or add --yes if nobody can answer") from error
     if not agreed:
         say("Nothing was done.")
         raise click.exceptions.Exit(UNUSABLE)

@@ -25,7 +25,7 @@ from .terminal import counted, one_line, say
 @click.argument("source", metavar="FROM", shell_complete=complete)
 @click.argument("target", metavar="TO")
 @click.option("--dry-run", is_flag=True, help="Show what would be copied, and write nothing.")
-@click.option("--again", is_flag=True, help="Copy also what was deleted or purged here.")
+@click.option("--again", is_flag=True, help="Copy also a log of a session that was deleted or purged here.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a report.")
 @click.pass_context
 def copy(context: click.Context, source: str, target: str, *, dry_run: bool, again: bool, as_json: bool) -> None:

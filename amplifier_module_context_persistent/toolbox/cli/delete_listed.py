@@ -274,7 +274,7 @@ def _check_is_last(deletion: Deletion, todo: Sequence[Deletion]) -> None:
 
 
 def _question(todo: Sequence[Deletion], scope: str) -> str:
-    """Return the question before a deletion; it says `for good` only if no content stays under another name."""
+    """Return the question before a deletion. It has the words `for good` if no hard link or copy keeps the content."""
     question = f"Delete {counted(len(todo), 'session')}"
     if scope:
         question += f", {scope}"

@@ -46,7 +46,9 @@ _MOST_SHOWN = 20  # the number of places of secrets to show; --json has all
 @optional_session_argument
 @reads_sealed
 @filter_options()
-@click.option("--grep", "words", metavar="TEXT", help="Only sessions in which a message says TEXT, whatever its case.")
+@click.option(
+    "--grep", "words", metavar="TEXT", help="Only sessions with a message that contains TEXT, in upper or lower case."
+)
 @click.option(
     "--format",
     "into",

@@ -189,7 +189,7 @@ _place_option = click.option(
     multiple=True,
     callback=check_place,
     type=click.Path(file_okay=False),
-    help="The sessions in this directory, or of the projects in it; again for another one.",
+    help="The sessions in this directory, or in the projects in it. May be repeated.",
 )
 
 
@@ -268,16 +268,18 @@ def _options(tool_help: str, time_help: tuple[str, str]) -> list[Callable[[Calla
         click.option("--until", "until_s", type=TimeType(), help=until_help),
         _text_option("--model", metavar="TEXT", help="Only sessions that a model with this in its name answered."),
         _text_option("--tool", "tools", metavar="NAME", multiple=True, shell_complete=complete_tool, help=tool_help),
-        _text_option("--name", metavar="TEXT", help="Only sessions with this in their name, or whose id begins so."),
         _text_option(
-            "--tag", "tags", metavar="TAG", multiple=True, help="Only sessions with this tag; again for another."
+            "--name", metavar="TEXT", help="Only sessions whose name contains TEXT, or whose id begins with it."
+        ),
+        _text_option(
+            "--tag", "tags", metavar="TAG", multiple=True, help="Only sessions with this tag. May be repeated."
         ),
         _text_option(
             "--not-tag",
             "without_tags",
             metavar="TAG",
             multiple=True,
-            help="Only sessions without this tag; again for another.",
+            help="Only sessions without this tag. May be repeated.",
         ),
         click.option("--untagged", is_flag=True, help="Only sessions without any tag."),
         _text_option(
@@ -286,8 +288,10 @@ def _options(tool_help: str, time_help: tuple[str, str]) -> list[Callable[[Calla
             metavar="SESSION",
             multiple=True,
             shell_complete=complete,
-            help="Not this session, nor its sub-agents; again for another.",
+            help="Leave out this session and its sub-agents. May be repeated.",
         ),
         click.option("--failed", is_flag=True, help="Only sessions in which a call failed."),
-        click.option("-n", "--number", "most", type=click.IntRange(min=1), help="Only so many sessions, the newest."),
+        click.option(
+            "-n", "--number", "most", type=click.IntRange(min=1), help="Only this number of sessions, the newest."
+        ),
     ]

@@ -72,7 +72,7 @@ _MOST_SESSIONS_SHOWN = 20
     "watched_agent",
     metavar="AGENT",
     type=click.Choice(tuple(PLACES)),
-    help="Import this agent's sessions, and keep in step with them until Ctrl-C.",
+    help="Import this agent's sessions, and new messages in them until Ctrl-C.",
 )
 @click.option("--session", "session_id", metavar="ID", help="The new session's id; by default the source's.")
 @click.option(
@@ -91,8 +91,8 @@ _MOST_SESSIONS_SHOWN = 20
     help=f"What SOURCE is: {', '.join(FORMATS)}. By default its content tells.",
 )
 @identity_option
-@click.option("--strict", is_flag=True, help="Import nothing of a file of which anything would be lost.")
-@click.option("--again", is_flag=True, help="Import also what was deleted or purged here.")
+@click.option("--strict", is_flag=True, help="Do not import a file if any part of it would be lost.")
+@click.option("--again", is_flag=True, help="Import also sessions and texts that were deleted or purged here.")
 @click.option("--dry-run", is_flag=True, help="Show what would be imported, and write nothing.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a report.")
 @click.pass_context
@@ -168,7 +168,7 @@ def _show_import(report: Import, *, dry_run: bool, as_json: bool) -> int:
 
 def _check_is_there(place: str, agent: str) -> None:
     if not os.path.isdir(place):
-        raise UnusableError(f"{one_line(place)} is not there, where {agent} keeps sessions; name their directory")
+        raise UnusableError(f"{one_line(place)} does not exist; {agent} keeps its sessions there. Name their directory")
 
 
 def _show_files(path: str, files: list[ImportedFile], *, dry_run: bool, as_json: bool) -> int:

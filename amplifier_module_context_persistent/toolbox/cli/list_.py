@@ -59,17 +59,19 @@ if TYPE_CHECKING:
     shell_complete=click.Path(file_okay=False).shell_complete,
 )
 @filter_options()
-@click.option("--grep", "words", metavar="TEXT", help="Only those in which a message says TEXT, whatever its case.")
+@click.option(
+    "--grep", "words", metavar="TEXT", help="Only sessions with a message that contains TEXT, in upper or lower case."
+)
 @click.option(
     "--sort",
     "order",
     type=click.Choice(["age", "took", "turns", "messages", "tokens", "size", "resume", "cost"]),
     default="age",
     show_default=True,
-    help="By this column, the largest first; -n then takes the first of them. The age: the newest first.",
+    help="Sort by this column, largest first (age: newest first). -n takes the first rows.",
 )
 @click.option(
-    "-l", "--long", "in_full", is_flag=True, help="Also turns, cost, begin, model, failed calls and description."
+    "-l", "--long", "in_full", is_flag=True, help="Also show turns, cost, start, model, failed calls and description."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def list_sessions(

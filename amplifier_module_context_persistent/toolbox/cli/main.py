@@ -130,7 +130,12 @@ def _let_go_of_output() -> None:
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80},
 )
 @click.version_option(__version__, prog_name="context-persistent")
-@click.option("-v", "--verbose", is_flag=True, help="Say on standard error what is done without being asked for.")
+@click.option(
+    "-v",
+    "--verbose",
+    is_flag=True,
+    help="Report automatic steps, such as the update of a catalogue, on standard error.",
+)
 def main(*, verbose: bool) -> None:
     """Durable memory for long-running Amplifier agent sessions."""
     if verbose:

@@ -45,7 +45,7 @@ from .terminal import counted, one_line
 @no_catalogue_option
 @filter_options(has_places=False)
 @click.option("--older", type=TimeType(), help="Only sessions without a message since then: 90d, 26w, 2026-01-31.")
-@click.option("--everything", is_flag=True, help="All sessions are meant, without a filter.")
+@click.option("--everything", is_flag=True, help="Delete all sessions, without a filter.")
 @click.option("--host-files", is_flag=True, help="Also delete the host's files beside the logs.")
 @erasing_options
 @click.pass_context

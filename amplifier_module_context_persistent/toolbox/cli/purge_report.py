@@ -49,7 +49,8 @@ class PurgeReport:
         self.say(f"{session.path}: of this {whose}, this {removed}:")
         if session.finishes:
             self.say(
-                "  an earlier purge was interrupted; this one finishes it, but what only that one was to remove stays"
+                "  an earlier purge was interrupted and is finished now;"
+                " content that only the earlier one was to remove stays"
             )
         self.counts(session.counts)
         self.session_id(session)

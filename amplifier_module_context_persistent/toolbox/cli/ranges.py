@@ -83,12 +83,12 @@ def chosen_turns(turns: Sequence[Turn], turn_span: Span | None) -> Sequence[Turn
 
 
 def _positions(span: Span, count: int, noun: str) -> tuple[int, int]:
-    """Return the first index of a span, from 0, and the index after its last; both are clipped to the items.
+    """Return a span as start and stop indexes, as for `range`, limited to 0 and `count`.
 
     Args:
-        span: the numbers of the first and the last item.
+        span: the numbers of the first and the last item, from 1; negative numbers count from the end.
         count: the number of items.
-        noun: the word for an item, for the error's message.
+        noun: the name of an item in the error message, such as `turn`.
 
     Raises:
         UnusableError: the range is empty.

@@ -42,16 +42,16 @@ _MOST_PAUSE_S = 86_400.0  # longer pauses overflow on some systems
 @click.command()
 @session_argument
 @click.option("--views", is_flag=True, help="Show what the model saw at each request.")
-@click.option("--policy", help="Play it under this policy, whatever was recorded (as in `compare`).")
+@click.option("--policy", help="Play SESSION under this policy instead of the recorded one (see `compare`).")
 @click.option(
     "--budget",
     type=click.IntRange(min=1),
     help="The budget in tokens if a policy is played; by default that of the session's last request, or 200,000.",
 )
-@click.option("--tokenizer", default="auto", show_default=True, help="What counts where a policy is played.")
+@click.option("--tokenizer", default="auto", show_default=True, help="With --policy: the tokenizer.")
 @click.option("--turn", "turn_span", type=SpanType(), help="Only this turn, or turns A:B; `5:` starts at turn 5.")
-@click.option("--speed", type=click.FloatRange(min=0, min_open=True), default=1.0, help="How many times faster.")
-@click.option("--max-pause", "max_pause_s", type=click.FloatRange(min=0), help="No pause is longer, in seconds.")
+@click.option("--speed", type=click.FloatRange(min=0, min_open=True), default=1.0, help="Play this many times faster.")
+@click.option("--max-pause", "max_pause_s", type=click.FloatRange(min=0), help="The longest pause in seconds.")
 @click.option("--step", "in_steps", is_flag=True, help="Wait for Enter after each message; Ctrl-D ends it.")
 @click.option("--full", is_flag=True, help="Show long messages whole.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object a line for each event, at once.")
@@ -310,7 +310,7 @@ def strip(marks: Marks, width: int) -> Text:
 
 
 def counts_text(marks: Marks) -> Text:
-    """Return the number of messages with each mark, and the ranges of these messages if there are few ranges."""
+    """Return a legend: the number of messages with each mark (kept, elided, dropped …), and their ranges if few."""
     counts = marks.counts()
     shown = Text("    ")
     for mark in MARKS:

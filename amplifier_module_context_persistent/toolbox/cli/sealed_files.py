@@ -57,7 +57,7 @@ def reads_sealed(command: Callable[..., R]) -> Callable[..., R]:
         envvar=IDENTITY_VARIABLE,
         expose_value=False,
         callback=keep,
-        help="The file with the private key, where SESSION is a sealed file (age).",
+        help="The file with the private key, if SESSION is a sealed file (age).",
     )(command)
 
 

@@ -68,13 +68,15 @@ class _HowMany(click.IntRange):
     "--newest",
     "by_time",
     is_flag=True,
-    help="Show the newest first: of sessions, of messages, or with --best of answers.",
+    help="Show the newest sessions and messages first; with --best, the newest answers.",
 )
 @click.option("-i", "--ignore-case", is_flag=True, help="Ignore case.")
 @click.option("-F", "--fixed", is_flag=True, help="PATTERN is plain text, not a regular expression.")
 @click.option("-w", "--words", "in_words", is_flag=True, help='PATTERN is words: `retry "reset by peer" time*`.')
 @click.option(
-    "--hidden", is_flag=True, help="Also what a clear hid, plans and other records, metadata, and unreadable bytes."
+    "--hidden",
+    is_flag=True,
+    help="Also search cleared messages, plans and other records, metadata, and unreadable bytes.",
 )
 @click.option("--role", type=click.Choice(ROLES), help="Only messages of this role.")
 @click.option(

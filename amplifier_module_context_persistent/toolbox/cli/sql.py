@@ -45,13 +45,13 @@ _FILES = re.compile(r"\bfiles(?:_v\d+)?\b", re.IGNORECASE)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.option("--csv", "as_csv", is_flag=True, help="Print CSV, with the names of the columns.")
 @click.option(
-    "--limit", type=click.IntRange(min=1), default=1_000, show_default=True, help="Print at most so many rows."
+    "--limit", type=click.IntRange(min=1), default=1_000, show_default=True, help="Print at most this number of rows."
 )
 @click.option(
-    "--timeout", type=click.FloatRange(0.1, 3600), default=10.0, show_default=True, help="How many seconds it may take."
+    "--timeout", type=click.FloatRange(0.1, 3600), default=10.0, show_default=True, help="The longest time in seconds."
 )
 @click.option(
-    "--tokenizer", default="auto", show_default=True, help="What counts: auto, estimate, or an encoding's name."
+    "--tokenizer", default="auto", show_default=True, help="The tokenizer: auto, estimate, or an encoding's name."
 )
 @click.option("--prices", "prices_path", metavar="FILE", type=click.Path(dir_okay=False), help="As for `stats`.")
 @no_catalogue_option

@@ -64,17 +64,17 @@ _LARGEST_TURNS = 10
     "--by",
     type=ByType(),
     multiple=True,
-    help=f"What many sessions come to, by one of {', '.join(BY)}, or by two: project,model.",
+    help=f"Add up many sessions, by one of {', '.join(BY)}, or by two: project,model.",
 )
 @click.option(
     "--spend-limit",
     "limit",
     type=SpendLimitType(),
-    help="Say what is left of so many dollars a day, week or month, as 50/week; exits with 1 beyond.",
+    help="Show what is left of a limit in dollars a day, week or month, such as 50/week. Exits with 1 if exceeded.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.option(
-    "--tokenizer", default="auto", show_default=True, help="What counts: auto, estimate, or an encoding's name."
+    "--tokenizer", default="auto", show_default=True, help="The tokenizer: auto, estimate, or an encoding's name."
 )
 @click.option(
     "--top",
@@ -87,7 +87,7 @@ _LARGEST_TURNS = 10
     "prices_path",
     metavar="FILE",
     type=click.Path(dir_okay=False),
-    help="Prices of a million tokens by model, as JSON; they take the place of the built-in ones.",
+    help="A JSON file with prices of a million tokens by model, used instead of the built-in prices.",
 )
 def stats(
     path: str | None,
@@ -101,15 +101,15 @@ def stats(
     limit: SpendLimit | None,
     as_json: bool,
 ) -> None:
-    """Show where the tokens, the time and the money of SESSION went, or of many sessions.
+    """Show the tokens, the time and the money that SESSION, or many sessions, used.
 
-    The output has the tokens by role, tool and turn, the largest messages, the slowest calls, the compactions, and by
-    model the tokens that providers reported, their cost, and how far our own counts differ from them. Only live
-    messages are counted, but the cost includes all requests.
+    For SESSION, the output has the tokens by role, tool and turn, the largest messages, the slowest calls and the
+    compactions. A table by model has the tokens that providers reported, their cost, and the difference from our own
+    counts. Messages are counted if they are live. The cost includes all requests.
 
-    With --by or filters, the sessions of this project are added up, or with --all those of all projects; sub-agents'
-    sessions are included. With --since and --until, only messages, calls and requests in that time count. -n adds up
-    the newest sessions only; `--by session --top 5` shows the five that cost most.
+    With --by or a filter, the sessions of this project are added up; with --all, the sessions of all projects.
+    Sub-agents' sessions are included. With --since and --until, only messages, calls and requests of that time count.
+    With -n, only the newest sessions count. `--by session --top 5` shows the five sessions that cost most.
 
     A table of prices looks like this: {"model": {"input": 3, "output": 15, "cached": 0.3, "write": 3.75}}.
     """

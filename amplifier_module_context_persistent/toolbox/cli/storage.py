@@ -48,7 +48,9 @@ storage.add_command(check)
 @storage.command("init")
 @click.argument("url", envvar="AMPLIFIER_CONTEXT_STORAGE")
 @click.option("--grant", multiple=True, metavar="ROLE", help="Give this role what running sessions need.")
-@click.option("--grant-purge", multiple=True, metavar="ROLE", help="Likewise, and what a purge needs.")
+@click.option(
+    "--grant-purge", multiple=True, metavar="ROLE", help="Give this role what running sessions and a purge need."
+)
 @click.option(
     "--grant-read", multiple=True, metavar="ROLE", help="Let this role read: to look at sessions, or back up."
 )
@@ -69,7 +71,7 @@ def init(
     print_sql: bool,
     **roles: tuple[str, ...],
 ) -> None:
-    """Create the tables at URL; where they are there, alter nothing.
+    """Create the tables at URL. Existing tables are not altered.
 
     URL is postgresql://USER@HOST/DATABASE or service=NAME; `?schema=NAME` puts the tables in a schema of that name.
     Give the password by PGPASSWORD, .pgpass or a service file. The role must be allowed to create a schema, or to

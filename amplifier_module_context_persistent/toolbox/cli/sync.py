@@ -58,7 +58,9 @@ _NAME_CELLS = 40
 @click.option(
     "--keep", type=click.Choice(["both"]), help="Keep both histories of a session that went on on both sides."
 )
-@click.option("--forget", is_flag=True, help="Only forget DIR or URL, which deletions then no longer name.")
+@click.option(
+    "--forget", is_flag=True, help="Do not sync. Remove DIR or URL from the list of places that deletions mention."
+)
 @erasing_options
 @click.pass_context
 def sync(

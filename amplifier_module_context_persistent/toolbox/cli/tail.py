@@ -26,8 +26,16 @@ _NOTES: dict[ChangeKind, str] = {
 
 @click.command()
 @session_argument
-@click.option("-n", "--messages", "count", type=click.IntRange(min=0), default=10, show_default=True, help="How many.")
-@click.option("-f", "--follow", is_flag=True, help="Go on and print messages as they come.")
+@click.option(
+    "-n",
+    "--messages",
+    "count",
+    type=click.IntRange(min=0),
+    default=10,
+    show_default=True,
+    help="The number of messages to show.",
+)
+@click.option("-f", "--follow", is_flag=True, help="Keep running, and print new messages.")
 @click.option("--full", is_flag=True, help="Fold nothing.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON lines, one a message.")
 def tail(path: str, count: int, *, follow: bool, full: bool, as_json: bool) -> None:

@@ -52,7 +52,9 @@ Piece = ShownMessage | UnseenRun
 @click.command()
 @session_argument
 @reads_sealed
-@click.option("--request", "number", type=int, default=-1, help="Its number in `views`; -1, the default, is the last.")
+@click.option(
+    "--request", "number", type=int, default=-1, help="The request's number in `views`; by default -1, the last one."
+)
 @click.option("--diff", "as_diff", is_flag=True, help="Show only what differs from the request before.")
 @click.option("--why", "message_id", metavar="ID", help="Say why the view shows a message, or leaves it out.")
 @click.option("--full", is_flag=True, help="Fold nothing.")

@@ -95,7 +95,7 @@ class ScriptedTool:
         self.input_schema: dict[str, Any] = {"type": "object", "properties": {}}
 
     async def execute(self, _: dict[str, Any]) -> Any:
-        """Answer."""
+        """Return the fixed answer. An endless tool sleeps first, so that the process is killed during the call."""
         if self._endless:
             await asyncio.sleep(ENDLESS_S)
         return ToolResult(output=self._answer)

@@ -35,7 +35,7 @@ class NewLogFile:
         reader: the open log.
         purge: the purge's options.
         lock_timeout_s: the longest wait in seconds for another process that holds the log's lock.
-        done: what is done with the log, for errors.
+        done: the name of the operation in error messages.
 
     Raises:
         PurgeError: the log has other hard links, or belongs to another user.

@@ -36,7 +36,10 @@ _TIMES_OF_MESSAGES = {
 _FILTERS: dict[str, Any] = {
     "since": _TIME | {"description": f"Only sessions with a message since then. {_TIME['description']}"},
     "until": _TIME | {"description": f"Only sessions with a message before then. {_TIME['description']}"},
-    "name": {"type": "string", "description": "Only sessions with this in their name, or whose id begins so."},
+    "name": {
+        "type": "string",
+        "description": "Only sessions whose name contains this text, or whose id begins with it.",
+    },
 }
 _READ_ONLY = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
 

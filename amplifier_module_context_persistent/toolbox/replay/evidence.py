@@ -146,7 +146,7 @@ class _TermPlaces:
         return not is_near and not is_common
 
     def take(self, position: int, text: str) -> None:
-        """Count the terms in the text at a position; texts are given in order."""
+        """Count the terms in the text of the message at `position`. Call this for the messages in order."""
         for term in self._finder.terms_in(text):
             self._counts[term] = self._counts.get(term, 0) + 1
             self._last[term] = position
@@ -307,7 +307,7 @@ class TermFinder:
         return [term for term in candidates if term in text]
 
     def _terms_with(self, word: str) -> tuple[str, ...]:
-        """Return the terms whose longest word is contained in a word."""
+        """Return the terms whose longest word is a part of `word`."""
         terms: list[str] = []
         for piece in self._pieces_in(word):
             terms += self._by_piece[piece]

@@ -326,7 +326,7 @@ class WholeView:
         return whole
 
     def _take(self, made: Arrangement, known: Mapping[int, Message], look_at: LookAt) -> bool:
-        """Add the next items to the sums; return False if the items are not in the history's order."""
+        """Add the tokens of the next items to the running sums. Return False if an item is out of order."""
         messages_before = len(self.tokens) - 1
         for number, item in enumerate(made.items):
             if item.entry is None:

@@ -109,7 +109,7 @@ def _up_to(transcript: Transcript, message_id: str) -> array[int]:
             if ordinal in live:
                 return live[: live.index(ordinal) + 1]
     raise PlaceError(
-        f"there is no message with the id {message_id!r:.80}; give a turn's number, or an id that stands in the log"
+        f"there is no message with the id {message_id!r:.80}; give a turn's number, or the id of a message in the log"
     )
 
 

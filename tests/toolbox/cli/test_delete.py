@@ -323,7 +323,7 @@ def test_prune_deletes_what_is_older() -> None:
     assert rows == expected
     shows(shown.stdout, f"{len(expected)} sessions, ", f"stays, the host's: {log_of('s031').parent}/ events.jsonl")
     assert len(left()) == 40
-    run("prune", "--older", "90d", code=2)  # nobody can be asked
+    run("prune", "--older", "90d", code=2)  # nobody can answer
     assert len(left()) == 40
     done = told("prune", "--older", "90d", "--yes")
     assert [one["session"] for one in done["deleted"]] == expected

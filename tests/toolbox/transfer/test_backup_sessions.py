@@ -114,7 +114,7 @@ def test_what_was_purged_stays_until_it_is_erased(home: Home, kept: Path, new_ho
     assert len(holders(kept, KEY)) == 1
     new_home.run("backup", kept, "--restore")
     assert holders(new_home.root, KEY) == []
-    assert "nobody can be asked" in home.run("backup", kept, "--erase", code=2).output
+    assert "nobody can answer" in home.run("backup", kept, "--erase", code=2).output
     home.run("backup", kept, "--erase", "--yes")
     assert holders(kept, KEY) == []
     assert "still holds" not in home.run("backup", kept).output

@@ -130,7 +130,7 @@ def test_an_agent_without_sessions_is_told(monkeypatch: pytest.MonkeyPatch, tmp_
     monkeypatch.setenv("CODEX_HOME", str(tmp_path / "codex"))
     done = CliRunner().invoke(main, ["import", "--from", "codex"])
     assert done.exit_code == 2
-    assert "codex/sessions is not there, where codex keeps sessions" in done.output
+    assert "codex/sessions does not exist; codex keeps its sessions there" in done.output
 
 
 def test_each_agent_has_its_place(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -64,11 +64,11 @@ def _header_of(log: str | Path) -> dict[str, Any]:
 
 
 class Families:
-    """The sessions of one project, each with the session that it belongs to.
+    """The sessions of one project, and the parent of each sub-agent's session.
 
     Args:
-        logs: the log of each session, by the session's id. A log may be gone, then the id decides.
-        roots: the ids of sessions that count as no sub-agent's.
+        logs: the log of each session, by the session's id. If a log is missing, the id tells the parent.
+        roots: the ids of sessions that never count as a sub-agent's session.
     """
 
     def __init__(self, logs: Mapping[str, str | Path], roots: Collection[str] = ()) -> None:

@@ -144,10 +144,10 @@ def _sum(responses: Sequence[Response]) -> Response:
 
 
 def _responses_beside(transcript: Path) -> list[Response]:
-    """Return the responses in the events beside a transcript, or an empty list if there are none.
+    """Return the responses in the host's file of events beside a transcript; an empty list without such a file.
 
-    A session's directory is named after its id. If it was copied under another name, the events are used if they all
-    name the same session.
+    Only events of the transcript's session count: its directory is named after its id. If no event names that id, the
+    directory was copied; then the events count if all of them name the same session.
     """
     for name in _PLACES:
         found = [*_responses_in(transcript.parent / name)]

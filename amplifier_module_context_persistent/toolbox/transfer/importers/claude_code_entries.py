@@ -321,7 +321,7 @@ def _check_is_one(file: ClaudeFile, entry: ClaudeEntry) -> None:
 def _agent_of(file: ClaudeFile, read: ClaudeEntry, entry: dict[str, Any]) -> str:
     """Return the id of the sub-agent that wrote an entry, or "" for an entry of the main session.
 
-    Without an id of the agent, the name is made from the first entry of its side chain.
+    If the entry names no agent, the id is that of its parent entry, or is made from the first entry of its side chain.
     """
     if entry.get("isSidechain") is not True:
         return ""

@@ -80,7 +80,7 @@ class Answer:
         return all(line.told for line in self.lines)
 
     def says(self, words: str) -> bool:
-        """Return whether an item of the answer says some words."""
+        """Return whether an item of the answer contains the given words."""
         return any(contains_words(text_in(line.blocks), words) for line in self.lines if not line.told)
 
 
@@ -212,7 +212,7 @@ class Rollout:
             far.event = None
 
     def note_child(self, thread: str, call_id: str) -> None:
-        """Note the call that started a sub-agent, as an event tells it."""
+        """Note the call that started a sub-agent. An event reports both."""
         if thread in self.children:
             self.children[thread] = call_id
 
@@ -262,7 +262,7 @@ class Rollout:
         self.answering().lines.append(line)
 
     def has_said(self, words: str) -> bool:
-        """Return whether an item of the current answer, or of an answer near the end, says some words."""
+        """Return whether an item of the current answer, or of an answer near the end, contains the given words."""
         if self.answer is not None and self.answer.says(words):
             return True
         for held in reversed(self.live[-NEAR:]):

@@ -246,7 +246,15 @@ def is_entry(entry: dict[str, Any]) -> bool:
 
 
 def _event(number: int, entry: dict[str, Any], data: dict[str, Any], model: str, report: _Report | None) -> Event:
-    """Return the event of an entry. An entry without content becomes a `KeptEntry`."""
+    """Return the event that an entry becomes: a message, a compaction, or a `KeptEntry` if the entry has no content.
+
+    Args:
+        number: the line of the entry.
+        entry: the entry.
+        data: the entry's `data`.
+        model: the model in use at this entry.
+        report: the usage of the entry's answer, if the file reports it.
+    """
     kind = text(entry.get("type"))
     time = entry.get("timestamp")
     message_id = text(entry.get("id")) or f"copilot-{number}"

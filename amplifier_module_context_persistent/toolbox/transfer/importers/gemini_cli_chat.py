@@ -107,7 +107,7 @@ class Chat:
         return _New(key, entry, is_kept=words in ("", words_in(_messages(self.waiting.all(said.events)))))
 
     def _append(self, new: Iterable[_New], line: int) -> None:
-        """Add the messages of a new history that were not said before. Results that are here already are left out."""
+        """Add the messages of a new history that the session lacks. A second result of a call is left out."""
         for one in new:
             if one.is_kept:
                 continue

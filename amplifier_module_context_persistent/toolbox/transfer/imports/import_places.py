@@ -168,10 +168,10 @@ def _place_family(
 
 
 def _with_id(main: SessionDraft, derived: str, mark: str, to: Destination, taken_paths: Set[str]) -> Destination:
-    """Set the id of a session, and return its destination. A session that was imported before stays in its project.
+    """Choose the id of a session (`main.target.session_id`), and return the destination of the session.
 
-    If another session has the id, the function adds `mark` to it. This happens because trajectories share ids, and
-    because other agents choose their own ids.
+    The id is `derived`. If another session has this id, `mark` is added to it: trajectories share ids, and other agents
+    choose their own ids. A session that was imported before keeps its id, and stays in its project.
     """
     check_session_id(derived)
     marked = f"{derived}-{mark}"

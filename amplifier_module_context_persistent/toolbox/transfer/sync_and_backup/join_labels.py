@@ -53,7 +53,10 @@ class Label:
 
 
 def has_labels_of(log: ReadableLog, copy: ReadableLog) -> bool:
-    """Return whether a log has the names and tags of a copy, which were put together with its own. Both were read."""
+    """Return whether `join_labels` would add nothing to a log: it has all names and tags of the copy already.
+
+    The caller must have read both logs (`follow`).
+    """
     base, ours, theirs = _labels(log, copy)
     joined = _joined(base, ours, theirs)
     return (joined.name, joined.tags) == (ours.name, ours.tags)

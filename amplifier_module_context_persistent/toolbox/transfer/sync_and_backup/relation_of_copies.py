@@ -144,7 +144,7 @@ def compare_logs(first: str, second: str) -> Comparison:
 def why_damaged(log: str) -> str:
     """Return a sentence that a log is damaged, with the command that shows the place."""
     path = shlex.quote(shown_location(log))
-    return f"the log is damaged or empty, which `context-persistent verify {path}` tells"
+    return f"the log is damaged or empty; `context-persistent verify {path}` shows the place"
 
 
 def _by_ends(first: str, second: str) -> Comparison | None:
