@@ -6,7 +6,6 @@ have them yet. Messages of the two logs are matched by their contents, in order.
 
 from __future__ import annotations
 
-import contextlib
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -43,7 +42,7 @@ class Kept:
     plan: PortablePlan
     named: Sequence[Named]
 
-    def end_in(self, keys: Sequence[str]) -> int:
+    def covered_count(self, keys: Sequence[str]) -> int:
         """Return how many messages at the start of a list the plan covers; 0 if the list lacks the plan's last message.
 
         Args:
@@ -52,11 +51,21 @@ class Kept:
         upto = str(self.plan.record.get("upto"))
         end = 0
         for key, ids in self.named:
-            with contextlib.suppress(ValueError):
-                end = keys.index(key, end) + 1
-                if upto in ids:
-                    return end
+            position = _position_from(keys, key, end)
+            if position is None:
+                continue
+            end = position + 1
+            if upto in ids:
+                return end
         return 0
+
+
+def _position_from(keys: Sequence[str], key: str, start: int) -> int | None:
+    """Return the position of a key from `start` on; None if it is not there."""
+    try:
+        return keys.index(key, start)
+    except ValueError:
+        return None
 
 
 class KeptPlan:

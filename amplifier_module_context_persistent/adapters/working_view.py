@@ -160,13 +160,13 @@ class WorkingView(Generic[T]):
         kept = await kept_plan.read()
         if kept is None:
             return
-        end = kept.end_in([self._key(message) for message in given])
-        if not end:
+        covered_count = kept.covered_count([self._key(message) for message in given])
+        if not covered_count:
             return
-        await self._take(given[:end])
+        await self._take(given[:covered_count])
         if not await self._follow(kept):
             return
-        for number in range(end, len(given)):
+        for number in range(covered_count, len(given)):
             if any(_has_reasoning(part) for part in self._read(given[number])):
                 await self._take(given[len(self._taken) : number])
                 await self._manager.get_messages_for_request()

@@ -44,9 +44,10 @@ def without_userinfo_password(server: str, name: str) -> str:
         user = ""
         hosts = authority
     names_no_database = not database or (not at_sign and ":" in hosts)
-    has_password_in_name = "@" in name and names_no_database  # a `#` in a password cut the location there
-    has_password_in_database = "@" in unquote(database)
-    if has_password_in_name or has_password_in_database or not all(map(_is_host, hosts.split(","))):
+    is_cut_by_hash = "@" in name and names_no_database  # `user:pa#ss@host/db`: `name` has the rest of the password
+    is_cut_by_slash = "@" in unquote(database)  # `user:pa/ss@host`: `database` has the rest
+    has_only_hosts = all(map(_is_host, hosts.split(",")))
+    if is_cut_by_hash or is_cut_by_slash or not has_only_hosts:
         raise ValueError(f"the storage URL cannot be read; {HOW_TO_WRITE}")
     return f"{scheme}://{user.partition(':')[0]}{at_sign}{hosts}{slash}{database}"
 

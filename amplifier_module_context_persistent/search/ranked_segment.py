@@ -12,6 +12,7 @@ from __future__ import annotations
 import sys
 import zlib
 from array import array
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
@@ -168,7 +169,7 @@ class SegmentBuilder:
 
     def segment(self) -> Segment:
         """Pack the added messages into a segment."""
-        level = sum(self._chars >= least for least in _LEVEL_TEXT)
+        level = bisect_right(_LEVEL_TEXT, self._chars)
         buckets: list[list[tuple[int, list[int]]]] = [[] for _ in range(1 << LEVELS[level])]
         for key, postings in self._by_key():
             buckets[bucket_of(key, level)].append((key, postings))

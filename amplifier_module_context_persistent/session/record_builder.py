@@ -136,8 +136,9 @@ class RecordBuilder:
                 if message_id is None:
                     continue
                 ids.add(message_id)
-                is_first = not bodies
-                stored = _with_line(message, line) if line and is_first else message
+                stored = message
+                if line and not bodies:
+                    stored = _with_line(message, line)
                 bodies.append(encode_message(stored, message_id=message_id, timestamp=timestamp))
             return self._after_preamble(index, bodies)
 

@@ -86,6 +86,7 @@ class ShownLines:
         self._bytes = sum(len(kept.content) for kept in self._lines.values())
 
     def _keep(self, ordinal: int, line: bytes, message: Message) -> None:
+        """Keep the message of a line, without the parts that are only for the log, if there is room."""
         if self._bytes + len(line) <= MOST_BYTES:
             self._bytes += len(line)
             alone = message_alone(line, message["metadata"]["message_id"])
@@ -171,15 +172,21 @@ class ShownMessages:
         self._lines.let_go([item.entry.ordinal for item in items if item.entry is not None])
 
     def _keep(self, at: int, item: Item, message: Message) -> None:
-        shown = None
-        if item.entry is not None and item.as_stored:
-            shown = self._lines.message_alone(item.entry.ordinal)
-        shown = shown or _as_bytes(message)
-        if shown is None or self._bytes + len(shown) > MOST_BYTES:
-            shown = _NOT_KEPT
+        """Keep the JSON of a message of the view, or note that it has to be rendered for each view."""
+        encoded = self._json_of(item, message)
+        if encoded is None or self._bytes + len(encoded) > MOST_BYTES:
             self._not_kept.append(at)
-        self._bytes += len(shown)
-        self._shown.append(shown)
+            encoded = _NOT_KEPT
+        self._bytes += len(encoded)
+        self._shown.append(encoded)
+
+    def _json_of(self, item: Item, message: Message) -> bytes | None:
+        """Return the JSON of a message; None if it has none. It comes from the log if the view shows it as stored."""
+        if item.entry is not None and item.as_stored:
+            line = self._lines.message_alone(item.entry.ordinal)
+            if line:
+                return line
+        return _as_bytes(message)
 
 
 _NOT_KEPT = b"null"

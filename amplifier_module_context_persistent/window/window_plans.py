@@ -11,7 +11,7 @@ from functools import partial
 from typing import NamedTuple
 
 from ..compaction.plan_memory import PlanMemory
-from ..compaction.plan_request import PlanRequest, RestOfHistory, ViewReader, ViewSoFar
+from ..compaction.plan_request import PlanRequest, RestOfHistory, Summary, ViewReader, ViewSoFar
 from ..compaction.planner import Compaction, compact
 from ..compaction.protected_ends import protect
 from ..compaction.provider_limits import all_media, media_beyond, view_bytes
@@ -354,11 +354,20 @@ class WindowPlans:
     def _plan_request(
         self, log: Log, request: ViewRequest, state: PlanState, entries: Sequence[Entry], plan_id: str = ""
     ) -> PlanRequest:
-        summary = request.summary
-        if summary is not None and summary.basis != self._kept.basis:
-            summary = None  # the history or its plan changed since it was asked for
+        """Return the request for a plan of these entries.
+
+        A summary that was made for another history or plan is left out.
+        """
         plan = state.plan or NO_PLAN
-        plan = without_quotes(plan, hidden_quotes(plan, log.index))
+        shown_plan = without_quotes(plan, hidden_quotes(plan, log.index))
+        history = RestOfHistory(
+            state.left_out,
+            positions={entry.ordinal: at for at, entry in in_place(log.index.live, state.entries)},
+            shown_anyway=hidden(state.entries, has_factory=request.has_factory),
+        )
+        reader = ViewReader(
+            request.reader, self._arranger.wire(log, request, strict=True), unbound=self._unbound_by_plan(entries)
+        )
         return PlanRequest(
             entries,
             config=self._policy(request),
@@ -367,16 +376,15 @@ class WindowPlans:
             count=self._source.count,
             fetch=partial(self._source.fetch, log),
             plan_id=plan_id,
-            so_far=ViewSoFar(plan, state.cut_tokens, self._arranger.last, self._memory),
-            history=RestOfHistory(
-                state.left_out,
-                positions={entry.ordinal: at for at, entry in in_place(log.index.live, state.entries)},
-                shown_anyway=hidden(state.entries, has_factory=request.has_factory),
-            ),
-            reader=ViewReader(
-                request.reader,
-                self._arranger.wire(log, request, strict=True),
-                unbound=self._unbound_by_plan(entries),
-            ),
-            summary=summary,
+            so_far=ViewSoFar(shown_plan, state.cut_tokens, self._arranger.last, self._memory),
+            history=history,
+            reader=reader,
+            summary=self._valid_summary(request),
         )
+
+    def _valid_summary(self, request: ViewRequest) -> Summary | None:
+        """Return the request's summary; None if the history or its plan changed since the summary was asked for."""
+        summary = request.summary
+        if summary is None or summary.basis != self._kept.basis:
+            return None
+        return summary

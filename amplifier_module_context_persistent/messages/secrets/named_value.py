@@ -59,14 +59,14 @@ class NamedValue:
         """Whether no variable is possible here: a quoted key, a shell, a query, a flag, a header or an XML element."""
         if self.separator.lstrip("\\")[:1] in ('"', "'"):
             return self.is_quoted
-        if self.is_set_as_it_is or self.before.endswith("--"):
+        if self.is_set_verbatim or self.before.endswith("--"):
             return True
         if self.separator.isspace():  # -password x
             return is_mixed(self.text)
         return ":" in self.separator and "-" in self.name and not (self.is_quoted or self.name.endswith("-pass"))
 
     @property
-    def is_set_as_it_is(self) -> bool:
+    def is_set_verbatim(self) -> bool:
         """Whether the value is set in a shell (`NAME=value`), in the query of a URL, or in an XML element."""
         if self.separator == ">":
             return self.after == "<"
@@ -87,7 +87,7 @@ class NamedValue:
         return is_first and self.ends_line and not self.is_quoted and self.separator in (":", ": ", "=", " = ")
 
     @property
-    def is_last(self) -> bool:
+    def is_complete(self) -> bool:
         """Whether the value ends here: the value of a setting, or one of several `name=value` on a log's line."""
         if self.is_setting:
             return True
@@ -105,38 +105,48 @@ class NamedValue:
 
 
 def is_secret_value(value: NamedValue, likelihood: Likelihood) -> bool:
-    """Return whether a value is a secret, given the likelihood from its name. The first rule that applies decides."""
-    text, separator = value.text, value.separator
+    """Return whether a value is a secret, given the likelihood from its name.
+
+    The first rule that applies decides: first the rules for values that are surely a secret or surely none, then the
+    rules for the way in which the value follows its name.
+    """
+    text = value.text
     if value.is_quoted and likelihood is Likelihood.STRONG and is_noise(text):
         return True
     if _says_nothing(value):
         return False
-    if names_password(value.name) and is_phrase(text) and (value.is_quoted or value.is_last):
+    if names_password(value.name) and is_phrase(text) and (value.is_quoted or value.is_complete):
         return True
-    if value.is_quoted and _SENTENCE.search(text) and not value.is_set_as_it_is:
-        return False
-    if not value.is_quoted and value.after in ("(", "[", "{") and not value.is_set_as_it_is:
-        return False
+    if value.is_quoted and _SENTENCE.search(text) and not value.is_set_verbatim:
+        return False  # a message to a person: `password: "Please enter it."`
+    if not value.is_quoted and value.after in ("(", "[", "{") and not value.is_set_verbatim:
+        return False  # a call or an index of a program: `token = read(...)`
     if names_service(value.name) and (UUID.fullmatch(text) or looks_random(text)) and not _is_path(text):
         return True
     if UUID.fullmatch(text):
-        is_token = value.is_set_as_it_is and value.name.endswith(("TOKEN", "PAT"))
+        is_token = value.is_set_verbatim and value.name.endswith(("TOKEN", "PAT"))
         is_key = likelihood is Likelihood.STRONG and value.is_setting and _TWO_WORDS.search(value.name)
         if is_token or is_key:
             return True
     if likelihood is Likelihood.WEAK:
         return _is_secret_of_weak_name(value)
-    if value.name == "PASS" and separator.startswith(":") and ("/" in text or text.lower().startswith("test")):
+    if value.name == "PASS" and value.separator.startswith(":") and ("/" in text or text.lower().startswith("test")):
         return False  # a test that passed
     if text.replace("_", "").replace("-", "").isalpha() and likelihood_of(text[:60]) is not Likelihood.NONE:
         return False  # the value repeats its name
-    if " is" in separator:
+    return _is_secret_after(value.separator, value)
+
+
+def _is_secret_after(separator: str, value: NamedValue) -> bool:
+    """Return whether a value is a secret behind a name that often has one, by the characters between name and value."""
+    text = value.text
+    if " is" in separator:  # a sentence: `the password is x9-k2a`
         return len(text) >= 6 and is_mixed(text)
     if "," in separator or separator == "(":
         return _is_secret_argument(value)
-    if value.is_set_as_it_is:
+    if value.is_set_verbatim:
         return not _is_path(text)
-    if separator == ">":
+    if separator == ">":  # the content of a tag
         return False
     is_number_of_json = text.isdigit() and not value.is_quoted and separator.lstrip("\\")[:1] in ('"', "'")
     if is_number_of_json:
@@ -148,7 +158,7 @@ def is_secret_value(value: NamedValue, likelihood: Likelihood) -> bool:
     if not is_code_or_path(text):
         return is_mixed(text) or (len(text) >= 8 and not text.replace(".", "").isidentifier())
     is_secret_line = value.name.lower() == "secret" and separator == "=" and value.is_setting
-    if (names_password(value.name) or is_secret_line) and value.is_last and is_chosen_word(text):
+    if (names_password(value.name) or is_secret_line) and value.is_complete and is_chosen_word(text):
         return True
     may_be_variable = separator == " = " and not is_mixed(text)  # as in a program
     return value.is_setting and "_" not in text and not may_be_variable and _is_password(value)

@@ -270,9 +270,11 @@ def _end_of_whole(text: str, start: int, name: str, before: str, separator: str)
         whole = _WHOLE_LINE.match(text, start)
     else:
         return 0
-    if whole is None or not is_mixed(whole[0]) or _IS_EXPRESSION.search(whole[0]) or is_placeholder(whole[0]):
+    if whole is None:
         return 0
-    return whole.end()
+    value = whole[0]
+    looks_like_password = is_mixed(value) and not _IS_EXPRESSION.search(value) and not is_placeholder(value)
+    return whole.end() if looks_like_password else 0
 
 
 def _closing_quote(text: str, start: int, quote: str) -> int:

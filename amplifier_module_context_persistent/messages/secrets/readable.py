@@ -133,7 +133,7 @@ class Reading:
 
 
 def readings(text: str, around_chars: int = AROUND_CHARS) -> Iterator[Reading]:
-    """Yield the decoded pieces of a text near its edits; nothing for a text without edits.
+    """Yield the decoded text near the encoded parts (*edits*) of a text; nothing if it has none.
 
     Args:
         text: any text.
@@ -141,10 +141,10 @@ def readings(text: str, around_chars: int = AROUND_CHARS) -> Iterator[Reading]:
     """
     for start, end in _pieces(text, around_chars):
         piece = text[start:end]
-        joined = read(piece, start, joined=True)
-        if joined.rounds:
-            yield joined
-        if _CONTROLS.search(piece):
+        without_escapes = read(piece, start, joined=True)
+        if without_escapes.rounds:
+            yield without_escapes
+        if _CONTROLS.search(piece):  # a second reading, with the escapes as spaces: a secret may follow a coloured word
             yield read(piece, start, joined=False)
 
 

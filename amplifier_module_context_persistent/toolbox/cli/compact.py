@@ -51,11 +51,9 @@ def compact(path: str, budget: int | None, tokenizer: str, *, undo: bool, dry_ru
 
 def _show(done: CompactResult) -> None:
     """Print the sizes of the view before and after, and the changes by their kind, the largest first."""
-    after = f" to {done.tokens_after:,}" if done.plan else ""
-    say(
-        f"{done.path}: the view goes from {done.tokens_before:,}{after} tokens "
-        f"(target {done.target_tokens:,} of {done.budget_tokens:,})."
-    )
+    after = f", and {done.tokens_after:,} after compaction" if done.plan else ""
+    target = f"target {done.target_tokens:,} of {done.budget_tokens:,}"
+    say(f"{done.path}: the view has {done.tokens_before:,} tokens{after} ({target}).")
     changes_by_kind: dict[str, list[Change]] = {}
     for change in done.changes:
         changes_by_kind.setdefault(change.what, []).append(change)

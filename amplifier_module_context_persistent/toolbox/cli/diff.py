@@ -86,10 +86,14 @@ def _origin_of(fork: str, parent: str) -> str:
 
 
 def _show(name: str, part: PartAfterFork) -> None:
+    """Print the sizes, the cost, the turns and the files of one session after the fork."""
     counts = f"{counted(part.messages, 'message')}, {counted(len(part.turns), 'turn')}, {counted(part.calls, 'call')}"
-    cost = "cost not known" if part.cost is None else f"{'~' * part.is_estimated}{money(part.cost)}"
+    cost = "cost not known"
+    if part.cost is not None:
+        sign = "~" if part.is_estimated else ""
+        cost = f"{sign}{money(part.cost)}"
     say(f"{name}: {counts}, {cost}")
-    for turn, line in list(zip(part.turns, part.first_lines, strict=True))[:_MOST_LINES]:
+    for turn, line in zip(part.turns[:_MOST_LINES], part.first_lines[:_MOST_LINES], strict=True):
         say(f"  turn {turn:,}: {cut(one_line(line), _LINE_CELLS)}")
     for path, actions in list(part.files.items())[:_MOST_LINES]:
         say(f"  {path}: {', '.join(actions)}")

@@ -86,16 +86,34 @@ class LiveList(Generic[T]):
 
     def lines(self, columns: int, rows: int) -> list[str]:
         """Search for the typed words, and return the lines to draw, for a number of columns and items."""
+        total = self._search(rows)
+        self._scroll(rows)
+        return self._draw(columns, rows, total)
+
+    def _search(self, rows: int) -> int:
+        """Search for the typed words, and return the number of all found items. An item that was found stays chosen."""
         self._found, total = self._find(self._words, self._at + rows)
         last = len(self._found) - 1
         self._at = max(0, min(self._at, last))
-        self._first = max(min(self._first, self._at), self._at - rows + 1)
-        drawn = []
-        for number, one in enumerate(self._found[self._first : self._first + rows], self._first):
+        return total
+
+    def _scroll(self, rows: int) -> None:
+        """Move the first drawn item, so that the chosen item is among the `rows` drawn ones."""
+        if self._at < self._first:
+            self._first = self._at
+        elif self._at >= self._first + rows:
+            self._first = self._at - rows + 1
+
+    def _draw(self, columns: int, rows: int, total: int) -> list[str]:
+        """Return the lines of the question, of the items and of the help."""
+        items = []
+        for number, item in enumerate(self._found[self._first : self._first + rows], self._first):
             sign = ">" if number == self._at else " "
-            drawn.append(f"{sign} {self._line_of(one, columns - 3)}")
-        place = f"{self._at + 1:,} of {total:,}" if self._found else "nothing has these words"
-        lines = [f"Which session? {self._words}", *drawn, f"{place}; {_HELP}"]
+            items.append(f"{sign} {self._line_of(item, columns - 3)}")
+        place = "nothing has these words"
+        if self._found:
+            place = f"{self._at + 1:,} of {total:,}"
+        lines = [f"Which session? {self._words}", *items, f"{place}; {_HELP}"]
         return [cut(escaped(one_line(line)), columns - 1) for line in lines]
 
 

@@ -81,8 +81,8 @@ class MatchPrinter:
         if self._path:
             click.echo()
         if self._several and path != self._path:
-            named = "  ".join(filter(None, (session_name(path), self._names.of(path).name)))
-            self._print(Text(escaped(one_line(named)), "bold underline"))
+            heading = "  ".join(filter(None, (session_name(path), self._names.of(path).name)))
+            self._print(Text(escaped(one_line(heading)), "bold underline"))
         self._path = path
         self._print(head_of(match) if isinstance(match, LiveMessage) else _head_of_hidden(match))
         known = lines[0].number
@@ -96,23 +96,27 @@ class MatchPrinter:
         """Print the session's name or its number of matching lines, if the options ask for only one of these."""
         if self.shows_messages:
             return
-        named = self._names.of(path).name
-        entry: dict[str, Any] = {"session": session_name(path), "name": named, "path": shown_path(path)}
+        name = self._names.of(path).name
+        entry: dict[str, Any] = {"session": session_name(path), "name": name, "path": shown_path(path)}
         if self._count:
-            self._told(entry | {"lines": total}, [f"{session_name(path)}: {total}"])
+            self._print_row(entry | {"lines": total}, [f"{session_name(path)}: {total}"])
             return
-        seen = self._look(path)
-        entry |= {"project": seen.session.project, "last_message": seen.last_message, "first_line": seen.first_line}
-        first = cut(one_line(seen.first_line), _LINE_WIDTH)
+        overview = self._look(path)
+        project = overview.session.project
+        entry |= {"project": project, "last_message": overview.last_message, "first_line": overview.first_line}
+        cells = [self._short.get(session_name(path), session_name(path)), overview.date]
         is_narrow = self._console.is_terminal and self._console.width < _NARROW
-        where = [self._short.get(session_name(path), session_name(path)), seen.date]
-        where += [] if is_narrow else [seen.session.project]
-        self._told(entry, [*where, first, *filter(None, [named])])
+        if not is_narrow:
+            cells.append(project)
+        cells.append(cut(one_line(overview.first_line), _LINE_WIDTH))
+        if name:
+            cells.append(name)
+        self._print_row(entry, cells)
 
-    def _told(self, told: dict[str, Any], cells: list[str]) -> None:
+    def _print_row(self, entry: dict[str, Any], cells: list[str]) -> None:
         """Print a JSON line, or a line of cells, which are separated by tabs, or in a terminal by spaces."""
         if self._as_json:
-            click.echo(json.dumps(told))
+            click.echo(json.dumps(entry))
         elif self._console.is_terminal:
             self._print(Text(cut("  ".join(escaped(one_line(cell)) for cell in cells if cell), self._console.width)))
         else:

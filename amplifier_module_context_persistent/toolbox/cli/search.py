@@ -169,23 +169,25 @@ def _check_options(
         raise click.UsageError("--best takes a question: give no option for texts (-i, -F, -w, -C, -l, -c, --hidden)")
 
 
-def _search_texts(one: _Search, chosen: SearchedSessions, question: Callable[..., int] | None, *, tells: bool) -> int:
+def _search_texts(
+    search: _Search, chosen: SearchedSessions, question: Callable[..., int] | None, *, tells: bool
+) -> int:
     """Search for a text. If no message has the text, answer it as a question. Return the exit code.
 
     Args:
-        one: the search.
+        search: the text, and the conditions on messages.
         chosen: the sessions.
         question: answers the text as a question; None if the text is not a question.
         tells: whether to print in a terminal that nothing was found.
     """
-    if one.by_time:
+    if search.by_time:
         newest = {session: -chosen.look(str(session.path)).last_s for session in chosen.files}
         chosen.files.sort(key=newest.__getitem__)
-    code = _search_all(one, chosen)
+    code = _search_all(search, chosen)
     if code != FINDINGS:
         return code
-    if one.wanted.tools:
-        _check_tools(one.wanted.tools, chosen)
+    if search.wanted.tools:
+        _check_tools(search.wanted.tools, chosen)
     if question is not None:
         return _taken_as_question(question)
     if tells and is_terminal():
@@ -274,27 +276,27 @@ def _answer(
     )
 
 
-def _search_all(one: _Search, chosen: SearchedSessions) -> int:
+def _search_all(search: _Search, chosen: SearchedSessions) -> int:
     """Search sessions for a text, without those that a catalogue or a database rules out; return the exit code."""
     files = chosen.files
-    if chosen.are_named or one.hidden:
-        return _searched(one, ((str(session.path), None) for session in files))
+    if chosen.are_named or search.hidden:
+        return _searched(search, ((str(session.path), None) for session in files))
     where = storage()
     if where is None:
-        return _search_with_catalogue(one, files)
-    return _searched(one, ((path, None) for path in _paths_there(files, where, one.pattern)))
+        return _search_with_catalogue(search, files)
+    return _searched(search, ((path, None) for path in _paths_there(files, where, search.pattern)))
 
 
 def _check_tools(tools: Sequence[str], chosen: SearchedSessions) -> None:
     check_tools(tools, _tool_names(str(session.path) for session in chosen.files))
 
 
-def _search_with_catalogue(one: _Search, files: list[SessionFile]) -> int:
+def _search_with_catalogue(search: _Search, files: list[SessionFile]) -> int:
     from ...sessions.pattern_in_projects import SessionsSearch
 
-    catalogues = SessionsSearch(files, one.pattern)
-    open_ones = (session for session in files if not catalogues.rules_out(session))
-    code = _searched(one, ((str(session.path), partial(catalogues.positions, session)) for session in open_ones))
+    catalogues = SessionsSearch(files, search.pattern)
+    not_ruled_out = (session for session in files if not catalogues.rules_out(session))
+    code = _searched(search, ((str(session.path), partial(catalogues.positions, session)) for session in not_ruled_out))
     catalogues.update()
     return code
 
@@ -306,13 +308,13 @@ def _paths_there(files: list[SessionFile], where: str, pattern: Pattern | AllWor
         return [str(session.path) for session in may_match_there(files, where, pattern)]
 
 
-def _searched(one: _Search, logs: Iterable[tuple[str, FindPlaces | None]]) -> int:
+def _searched(search: _Search, logs: Iterable[tuple[str, FindPlaces | None]]) -> int:
     """Search logs, each at the positions that its function returns, and return the exit code."""
     code = FINDINGS
     for path, find_places in logs:
         try:
-            if one.run(path, find_places):
-                code = DONE if code != UNUSABLE else code
+            if search.run(path, find_places) and code == FINDINGS:
+                code = DONE
         except UnusableError as error:
             error.show()
             code = UNUSABLE
@@ -320,7 +322,7 @@ def _searched(one: _Search, logs: Iterable[tuple[str, FindPlaces | None]]) -> in
 
 
 def _tool_names(paths: Iterable[str]) -> list[str]:
-    """Return the names of the tools that some sessions call."""
+    """Return the names of the tools that the sessions call."""
     names: set[str] = set()
     for path in paths:
         with open_transcript(path) as transcript:
@@ -335,15 +337,15 @@ def _pattern(pattern: str, *, fixed: bool, ignore_case: bool, in_words: bool) ->
         if in_words:
             return words_pattern(pattern)
         make = text_pattern if fixed else regex_pattern
-        made = make(pattern, ignore_case=ignore_case)
+        expression = make(pattern, ignore_case=ignore_case)
     except RecallError as error:
-        said = one_line(str(error).removeprefix("query: "))
+        reason = one_line(str(error).removeprefix("query: "))
         advice = "" if in_words or fixed else " (--fixed searches for it as plain text)"
-        raise click.UsageError(f"PATTERN: {said}{advice}") from error
+        raise click.UsageError(f"PATTERN: {reason}{advice}") from error
     if not fixed and matches_only_empty(pattern):
         shown = one_line(pattern)
         raise click.UsageError(f"PATTERN: {shown} matches no character; `.` matches each line that is not empty")
-    return made
+    return expression
 
 
 @dataclass(frozen=True)
@@ -365,7 +367,8 @@ class _Search:
         Raises:
             UnusableError: the session cannot be read, or cannot be searched completely.
         """
-        total = given_up = 0
+        matching_lines = 0
+        unfinished = 0
         printer = self.printer
         with (
             progress(path, title="searching", passes=2) as files,
@@ -373,7 +376,9 @@ class _Search:
             unreadable(path),
         ):
             file = file_reader(transcript.reader)
-            among = find_places(file) if find_places is not None and file is not None else None
+            places = None
+            if find_places is not None and file is not None:
+                places = find_places(file)
             found_here = search(
                 transcript,
                 self.pattern,
@@ -382,23 +387,24 @@ class _Search:
                 since_s=self.wanted.since_s,
                 until_s=self.wanted.until_s,
                 context=self.context,
-                among=among,
+                among=places,
                 hidden=self.hidden,
             )
             in_order = reversed(list(found_here)) if self.by_time else found_here
             for found in in_order:
-                given_up += not found.is_whole
+                if not found.is_whole:
+                    unfinished += 1
                 if not found.lines:
                     continue
-                total += sum(bool(line.spans) for line in found.lines)
+                matching_lines += len([line for line in found.lines if line.spans])
                 if printer.only_names:
                     break
                 if printer.shows_messages:
                     files.before_printing()
                     printer.show(path, found.placed, found.lines)
-        if total:
-            printer.sum_up(path, total)
-        if given_up:
-            what = f"{given_up:,} message{' was' if given_up == 1 else 's were'} not searched to the end"
+        if matching_lines:
+            printer.sum_up(path, matching_lines)
+        if unfinished:
+            what = f"{unfinished:,} message{' was' if unfinished == 1 else 's were'} not searched to the end"
             raise UnusableError(f"{one_line(shown_path(path))}: {what}: the expression takes too long; make it simpler")
-        return total > 0
+        return matching_lines > 0

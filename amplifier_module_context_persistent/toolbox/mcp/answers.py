@@ -149,31 +149,33 @@ class Answers:
         return answer
 
     def read_session(self, given: Arguments) -> Answer:
-        """Read the messages around a message, the messages of a turn, or an outline."""
+        """Read the messages around a message, the messages of a turn, or an outline; as many as fit.
+
+        In the answer, `next_number` and `next_offset` say where to continue.
+
+        Raises:
+            UnknownError: there is no such session, turn or message, or both a turn and a message are given.
+        """
         session = self.scope.session(given["session"])
         with Transcript(session.path) as transcript:
             answer = self._where(session) | {"messages_in_session": len(transcript)}
             if given.get("outline"):
                 return answer | _outline(transcript, answer)
             start, stop = _range(transcript, given)
-            offset = given.get("offset", 0)
             messages = list[Answer]()
             next_number = None
             for placed in transcript.placed(start, stop):
                 if not may_be_shown(placed.message):
                     continue
-                if placed.number != given.get("number", placed.number):
-                    offset = 0  # the offset is for a message that is not shown
-                text = text_of(shown(placed.message))
-                piece = text[offset : offset + MOST_CHARS]
-                entry = _of_message(placed) | {"text": piece}
-                if len(text) > offset + len(piece):
-                    entry |= {"characters": len(text), "next_offset": offset + len(piece)}
+                offset = 0
+                is_asked_for = given.get("number", placed.number) == placed.number
+                if is_asked_for and not messages:  # only the first message can be continued
+                    offset = given.get("offset", 0)
+                entry = _part_of_message(placed, offset)
                 if not fits(answer | {"messages": [*messages, entry]}):
                     next_number = placed.number
                     break
                 messages.append(entry)
-                offset = 0
             if next_number is None and stop < len(transcript):
                 next_number = stop + 1
             answer |= {"messages": messages}
@@ -315,6 +317,17 @@ def _of_message(placed: LiveMessage) -> Answer:
         "speaker": speaker_of(placed),
         "time": timestamp_of(placed.message),
     }
+
+
+def _part_of_message(placed: LiveMessage, offset: int) -> Answer:
+    """Return a message with at most `MOST_CHARS` of its text, from `offset` on, and the offset of the rest."""
+    text = text_of(shown(placed.message))
+    part = text[offset : offset + MOST_CHARS]
+    entry = _of_message(placed) | {"text": part}
+    stop = offset + len(part)
+    if len(text) > stop:
+        entry |= {"characters": len(text), "next_offset": stop}
+    return entry
 
 
 def _range(transcript: Transcript, given: Arguments) -> tuple[int, int]:

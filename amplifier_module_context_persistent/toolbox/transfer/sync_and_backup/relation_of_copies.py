@@ -183,23 +183,35 @@ def compare_read(one: ReadableLog, two: ReadableLog) -> Comparison:
     if log_id_in(one.index.headers) != log_id_in(two.index.headers):
         return _damaged(one, two, 1) or _of_imports(one, two)
     common = 0
-    new_bytes = 0
-    message = -1
-    relation = Relation.SAME
-    for ours, theirs in zip_longest(whole_lines(one), whole_lines(two)):
+    last_message = -1  # the ordinal of the last message that both have
+    pairs = zip_longest(whole_lines(one), whole_lines(two))
+    for ours, theirs in pairs:
         if ours == theirs:
             common += 1
-            message += not ours.startswith(CONTROL_HEAD)
-            continue
-        if ours is not None and theirs is not None:
-            if damaged := _damaged(one, two, common + 1):
-                return damaged
-            if not common:
-                return Comparison(Relation.OTHER)
-            return _parted(one, two, common, message)
-        relation = Relation.SHORTER if ours is None else Relation.LONGER
-        new_bytes += len(ours or theirs or b"") + 1
-    return Comparison(relation, new_bytes)
+            if not ours.startswith(CONTROL_HEAD):
+                last_message += 1
+        elif ours is None:
+            return Comparison(Relation.SHORTER, _size(theirs) + sum(_size(line) for _, line in pairs))
+        elif theirs is None:
+            return Comparison(Relation.LONGER, _size(ours) + sum(_size(line) for line, _ in pairs))
+        else:
+            return _differing(one, two, common, last_message)
+    return Comparison(Relation.SAME)
+
+
+def _size(line: bytes | None) -> int:
+    """Return the number of bytes of a line that was read without its LF, with the LF; 0 without a line."""
+    return 0 if line is None else len(line) + 1
+
+
+def _differing(one: ReadableLog, two: ReadableLog, common: int, last_message: int) -> Comparison:
+    """Return the relation of two logs that both have a record after `common` equal ones, and these two differ."""
+    damaged = _damaged(one, two, common + 1)
+    if damaged is not None:
+        return damaged
+    if common == 0:
+        return Comparison(Relation.OTHER)
+    return _parted(one, two, common, last_message)
 
 
 def _damaged(one: ReadableLog, two: ReadableLog, line: int) -> Comparison | None:

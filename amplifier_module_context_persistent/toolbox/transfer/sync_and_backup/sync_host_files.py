@@ -25,7 +25,7 @@ from .append_to_copy import SyncError
 def beside_copy(log: str, origin: str, *, is_home: bool, now: Callable[[], str]) -> AbstractContextManager[None]:
     """Return a context manager that updates the host's files beside a copy after its block has changed the copy.
 
-    Errors are those of `host_files_made` or `files_in_step`.
+    Errors are those of `host_files_made` or `update_files_after_block`.
 
     Args:
         log: the copy.
@@ -36,7 +36,7 @@ def beside_copy(log: str, origin: str, *, is_home: bool, now: Callable[[], str])
     if not is_home or is_unfinished(log) or has_own_metadata_only(log):
         named_only = not is_home or is_archived_session(origin)  # the copy gets the form of its origin
         return host_files_made(log, origin, named_only=named_only, now=now)
-    return files_in_step(log, now=now)
+    return update_files_after_block(log, now=now)
 
 
 def has_transcript(log: str, *, is_home: bool) -> bool:
@@ -49,7 +49,7 @@ def has_transcript(log: str, *, is_home: bool) -> bool:
 
 
 @contextmanager
-def files_in_step(log: str, *, now: Callable[[], str]) -> Iterator[None]:
+def update_files_after_block(log: str, *, now: Callable[[], str]) -> Iterator[None]:
     """Update the files that this package wrote for the host beside a log, after a `with` block has changed the log.
 
     Raises:
@@ -61,14 +61,15 @@ def files_in_step(log: str, *, now: Callable[[], str]) -> Iterator[None]:
         return
     clear_up(log)
     note = WrittenFiles.beside(log)
-    before = note.begun
+    was_unfinished = note.begun
     note.begin(SYNCING, now())
     try:
         yield
     except LogFailedError:
         raise
-    except BaseException:  # the log is unchanged or longer
-        if not before:
+    except BaseException:
+        # the log is unchanged or longer, so the files can be updated now, unless an earlier sync left them unfinished
+        if not was_unfinished:
             finish(log)
         raise
     finish(log)
@@ -82,7 +83,7 @@ def is_interrupted(log: str) -> bool:
 def finish(log: str) -> None:
     """Update the files beside a log, and remove the note about the unfinished update.
 
-    Errors are those of `files_in_step`.
+    Errors are those of `update_files_after_block`.
     """
     clear_up(log)
     if own_transcript(log) is not None and (because := update_host_files(log, time=None)[1]):
