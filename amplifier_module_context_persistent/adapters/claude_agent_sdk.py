@@ -171,7 +171,7 @@ def _new_entries(
 
     Args:
         log: the session's log.
-        entries: the entries.
+        entries: the entries that the SDK gave, in order.
         groups: the messages of each entry.
     """
     new: list[_NewEntry] = []

@@ -220,13 +220,13 @@ def take_in(
     Args:
         connection: a connection in a transaction that writes.
         name: the name of the session's log.
-        block: the block.
+        block: the words of the next messages; None if they have no text.
         seen: the coverage of the session when the block was made; None if there was none.
         begins: whether the session's words so far are no longer valid.
         now: the coverage of the session with the block.
 
     Returns:
-        Whether the block was added. It is not added if another process has added one to the session meanwhile.
+        Whether the block was added. It is not added if another process has added one to the session before.
 
     Raises:
         DamagedError: the session's words were altered.

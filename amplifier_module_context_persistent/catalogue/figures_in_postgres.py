@@ -32,7 +32,7 @@ _ASKED, _KEPT_AT_ONCE = 500, 50
 
 
 class StoredFigures:
-    """The stored figures of some sessions in databases, and new figures to be stored.
+    """The stored figures of sessions in databases, and new figures to be stored.
 
     Args:
         counter: the counter of tokens; figures by another counter are not used.

@@ -133,7 +133,7 @@ def _is_beginning(covered: LogCoverage, log: FileHandle, stamp: Stamp) -> bool:
 
     Args:
         covered: the part of the log that the snapshot covers.
-        log: the log.
+        log: the log's file, open for reading.
         stamp: the stamp of the log's file.
     """
     if covered.stamp != stamp:

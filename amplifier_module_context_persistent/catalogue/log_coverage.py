@@ -109,7 +109,7 @@ def name_of(log: str | Path, catalogue: Path | None = None) -> str:
     """Return the name of a log in its catalogue: its path relative to the catalogue, made valid UTF-8.
 
     Args:
-        log: the log.
+        log: the path of the log's file.
         catalogue: the path of its catalogue, if the caller knows it.
     """
     beginning = os.path.dirname(catalogue or catalogue_of(log))  # of the log's path

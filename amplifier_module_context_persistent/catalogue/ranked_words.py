@@ -100,13 +100,13 @@ def take_in_segment(
     Args:
         connection: a connection in a transaction that writes.
         name: the name of the session's log.
-        segment: the segment.
+        segment: the words of the next messages, packed.
         seen: the coverage of the session when the segment was made; None if nothing valid was known.
         first: the segment's number; segments from it on are replaced.
         now: the coverage after it.
 
     Returns:
-        The words of the session then; None if another process added to them meanwhile, and nothing was added.
+        The words of the session then; None if another process added to them first, and nothing was added.
     """
     known = known_words(connection, name).get(name)
     covered = known.covered if known is not None else None
@@ -171,7 +171,7 @@ def _forget_segments(connection: sqlite3.Connection, session: int, first: int) -
 
 
 class StoredSegments:
-    """The segments of some sessions of a catalogue.
+    """The segments of the given sessions of a catalogue.
 
     Args:
         connection: a connection that stays in a transaction as long as this object is used.

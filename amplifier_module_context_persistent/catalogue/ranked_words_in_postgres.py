@@ -131,7 +131,7 @@ def keep_ranked_words(log: Log) -> None:
 
 
 class ServerWords:
-    """The ranked words of some logs of one database, as segments of an index.
+    """The ranked words of the given logs of one database, as segments of an index.
 
     Args:
         server: the connection, which must stay open.

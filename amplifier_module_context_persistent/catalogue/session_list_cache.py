@@ -33,7 +33,7 @@ _ASKED, _KEPT_AT_ONCE = 500, 50
 
 
 class Glances:
-    """The glances (facts that `list` shows) of some logs: stored glances, and new ones to be stored.
+    """The glances (facts that `list` shows) of logs: stored glances, and new ones to be stored.
 
     A catalogue is read at the first question about one of its logs, and written once, by `keep`.
     """
@@ -113,7 +113,7 @@ class Glances:
         """Take the glance of an open log, to be stored. Glances of small and of damaged logs are not stored.
 
         Args:
-            log: the log.
+            log: an open log, read to its end.
             location: the log's location in a database, with the password, or "" for a file.
 
         Raises:

@@ -402,7 +402,7 @@ def _is_anthropic_source(source: Any, form: str) -> bool:
     """Return whether Anthropic accepts the source of a document or search result.
 
     Args:
-        source: the source.
+        source: the `source` field of the block, of any JSON type.
         form: the form of its message; a file id is of use only to the provider that gave it.
     """
     if isinstance(source, str):

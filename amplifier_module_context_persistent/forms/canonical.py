@@ -360,7 +360,7 @@ def usage_of(**counts: Any) -> dict[str, Any]:
 
 
 def total(*counts: Any) -> int | None:
-    """Return the sum of the whole numbers among some values, or None if no value is a whole number."""
+    """Return the sum of the whole numbers among the given values; None if none of them is a whole number."""
     numbers = [count for count in counts if type(count) is int]
     if not numbers:
         return None

@@ -75,7 +75,7 @@ def write_call(call_id: str, call: Message, *, keeps_ids: bool, as_function: boo
 
     Args:
         call_id: the id of the call.
-        call: the call.
+        call: a call in the form of the log (`tool_calls`).
         keeps_ids: whether to keep the item's id even if it is optional; this id is bound to the reasoning before it.
         as_function: whether a call of a type that needs an item's id is written as a call of a function instead, a type
             that needs no id.

@@ -257,9 +257,9 @@ def frame_of_part(content: bytes, last: Frame | None, log_bytes: int) -> tuple[F
 
 
 def chain_after(content: bytes, seed: int) -> int:
-    """Return the checksum after some lines.
+    """Return the checksum after the lines of `content`. The next record continues it.
 
-    The next record continues this checksum; `seed` is the one before the lines.
+    `seed` is the checksum before these lines.
     """
     lines = content.removesuffix(b"\n").split(b"\n")
     without_checksum = 0  # the number of such lines at the end

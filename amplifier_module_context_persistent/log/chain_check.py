@@ -23,7 +23,7 @@ _MOST_SEEDS = 64  # each needs another checksum of every line that does not veri
 
 @dataclass(slots=True)
 class Chain:
-    """The state of the chain after some lines."""
+    """The state of the chain of checksums after the lines that were checked so far."""
 
     stored: int = 0
     """The checksum in the last line; if the line has no checksum, the CRC of its bytes."""

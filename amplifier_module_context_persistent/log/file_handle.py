@@ -247,7 +247,7 @@ def is_open_archive(file: BinaryIO, path: str | os.PathLike[str]) -> bool:
     """Return whether an open file is an archived log; its position changes.
 
     Args:
-        file: the file.
+        file: an open file that can be read at any position.
         path: its path, for errors.
 
     Raises:

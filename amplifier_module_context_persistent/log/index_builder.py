@@ -105,7 +105,7 @@ class IndexBuilder:
         """Add a message to the index.
 
         Args:
-            message: the message.
+            message: the parsed record of the message.
             message_id: its id.
             flags: `DAMAGED` (its checksum is wrong), `UNCHAINED` (it has no checksum), or 0.
             member: the reset that contains the message, and its number there; None if no reset contains it.

@@ -27,7 +27,7 @@ class SessionReader:
     """Fill the session's records of an index.
 
     Args:
-        index: the index.
+        index: the index to fill.
         places: gets the places of the records whose content is kept.
     """
 

@@ -27,7 +27,7 @@ def to_plain(message: Mapping[str, Any], *, is_stored: bool = False) -> Message:
     """Return a copy of a message in plain JSON types; tuples become lists, models and dataclasses become objects.
 
     Args:
-        message: the message.
+        message: the message as the host or an agent gave it.
         is_stored: whether the message was read from a log. Then reserved keys and numbers that are not finite are
             accepted.
 

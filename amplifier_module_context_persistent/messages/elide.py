@@ -124,7 +124,7 @@ def cut_for(keep_chars: int) -> Cut:
 
 
 def excerpt_cut(keep_chars: int, lines: tuple[tuple[int, int, int], ...] = ()) -> Cut:
-    """Return a cut for a result: half of the characters at each end, some lines between, and a mark at every gap."""
+    """Return a cut for a result: half of the characters at each end, the given lines, and a mark at every gap."""
     return Cut(keep_chars - keep_chars // 2, keep_chars // 2, lines, excerpt=True)
 
 

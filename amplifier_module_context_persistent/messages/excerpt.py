@@ -36,10 +36,10 @@ _JOINER = "\u200d"
 def excerpt(
     text: str, head_chars: int, tail_chars: int, lines: Iterable[Span] = (), *, reference: str, prose: bool = False
 ) -> str:
-    """Return a text's head, tail and some spans between them. Return the text itself if the result is not shorter.
+    """Return a text's head, its tail and the given spans between them. If this is not shorter, return the text.
 
     Args:
-        text: the text.
+        text: the text to shorten.
         head_chars: the approximate number of characters to show of the text's beginning.
         tail_chars: the approximate number of characters to show of the text's end.
         lines: further spans to show.

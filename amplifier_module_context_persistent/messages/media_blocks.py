@@ -110,7 +110,7 @@ def without_media(message: Message, numbers: AbstractSet[int], reference: str) -
     """Return the message with a line in place of each left-out medium; their copies in `content_blocks` are removed.
 
     Args:
-        message: the message.
+        message: a message with media; it is not changed.
         numbers: the positions of the left-out media among the message's media, from 0.
         reference: the reference by which they can be recalled; "" if they cannot.
     """

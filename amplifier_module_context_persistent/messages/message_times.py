@@ -33,7 +33,7 @@ def is_written_between(message: Mapping[str, Any], since_s: float | None, until_
     A message without a time is in no period, except if both ends are open.
 
     Args:
-        message: the message.
+        message: the message; its `metadata` may have a `timestamp`.
         since_s: the beginning in seconds since 1970; None if the beginning is open.
         until_s: the end in seconds since 1970; None if the end is open.
     """

@@ -155,7 +155,7 @@ def rank(question: Question, index: RankedIndex, *, most: int, written: Written 
     """Find the messages that answer a question best.
 
     Args:
-        question: the question.
+        question: the parsed question: its terms, and words for a time.
         index: the index to search.
         most: the most messages to return.
         written: the time in which they were written. Messages without a time are left out if it is limited.
@@ -278,7 +278,7 @@ def _add_up(terms: Sequence[_Term], index: RankedIndex, written: Written) -> tup
 
     Args:
         terms: the terms, rarest first.
-        index: the index.
+        index: the index to search.
         written: the time in which wanted messages were written.
     """
     rare, common = _divided(terms)
@@ -353,7 +353,7 @@ def _numbers_of(places: Iterable[int], index: RankedIndex) -> dict[int, list[int
 
     Args:
         places: the places of the messages in the whole index.
-        index: the index.
+        index: the index to search.
     """
     numbers: dict[int, list[int]] = {}
     segment = -1

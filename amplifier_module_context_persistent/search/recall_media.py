@@ -53,7 +53,7 @@ def _told(page: RecallPage, media: Sequence[Medium], numbers: Sequence[int]) -> 
     """Return a line that names the media that come with a page.
 
     Args:
-        page: the page.
+        page: the page of a recall that is returned.
         media: all media of the message.
         numbers: the positions of the media that come with the page.
     """

@@ -170,7 +170,7 @@ def cut_page(
     """Cut a page from a message's text: from `wanted.offset` on, as much as fits and was asked for.
 
     Args:
-        message: the message.
+        message: the message to read.
         wanted: reference, offset and limit.
         before: the id of the message before it, or "".
         after: the id of the message after it, or "".

@@ -22,7 +22,7 @@ def searched_tool(
         records: reads the log.
         live: the live history's ordinals.
         position: the message's position in `live`.
-        message: the message.
+        message: the message at this position.
         wanted: the search.
     """
     if is_ephemeral(message) or is_kept_from_models(message) or not wanted.matches_time(message):

@@ -32,7 +32,7 @@ def tools_of(records: Records, live: Sequence[int], position: int, message: Mess
         records: reads the log.
         live: the live history's ordinals.
         position: the message's position in `live`.
-        message: the message.
+        message: the message at this position.
     """
     call_id = result_id_of(message)
     if call_id is None:

@@ -177,7 +177,7 @@ class PersistentContextManager:
         If the process is killed, the same list can be added again: only messages that the log lacks are stored.
 
         Args:
-            messages: the messages.
+            messages: the messages, in the order of the history.
             form: the name of their form, needed only if their shapes are ambiguous.
 
         Raises:

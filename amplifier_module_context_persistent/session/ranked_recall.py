@@ -137,7 +137,7 @@ class SessionIndex:
         """Start with the part of the index that is stored in the catalogue or in the log's database.
 
         Args:
-            log: the log.
+            log: the open log of the session.
             reader: the log's reader if the log is a file, else None.
         """
         self._index = log.index
@@ -343,7 +343,7 @@ async def best_answers(
     """Rank the messages of a session by a question.
 
     Args:
-        session: the session.
+        session: the session whose messages are searched.
         kept: the session's index. If another recall is using it, this recall makes a new one.
         wanted: the question.
         most: the number of answers needed. More are ranked, since some may not be live or match the narrowed search.
@@ -380,7 +380,7 @@ async def hits_of(
     """Make hits of the best answers that are live and match the narrowed search.
 
     Args:
-        session: the session.
+        session: the session whose messages are searched.
         answer: the ranking.
         wanted: the question, and the role, tool or time that it is narrowed to.
         known: ids of messages that are hits already.

@@ -289,7 +289,7 @@ async def recall(
     A page has at most `MOST_PAGE_TOKENS`, and at most a tenth of the last request's budget.
 
     Args:
-        session: the session.
+        session: the session whose messages are read or searched.
         wanted: the message and the part of it to read, or what to search for.
         kept: the session's state from the last recall.
         clock: a clock in seconds.

@@ -169,7 +169,7 @@ class RecordBuilder:
         """Return the id under which to store a message, or None if the log already has the message.
 
         Args:
-            message: the message.
+            message: a checked message.
             own_id: the id to use if the message has none.
             used: the ids of the messages before it in the same append.
         """
@@ -254,7 +254,7 @@ class RecordBuilder:
         Return None for a memory file that the new history already has.
 
         Args:
-            message: the message.
+            message: a checked message.
             own_id: the id to use if the message has no id, or one that is used already.
             used: the ordinals and new ids of the new history so far.
             timestamp: ISO 8601, for a message without a time.

@@ -29,9 +29,9 @@ def is_live_as(log: Log, stored: tuple[int, Message], message: Message) -> bool:
     """Return whether a stored message is live and has the content of another message.
 
     Args:
-        log: the log.
-        stored: the ordinal and the message in the log.
-        message: the other message.
+        log: the open log of the session.
+        stored: a message of the log, with its ordinal.
+        message: the message to compare with it.
     """
     ordinal, stored_message = stored
     return log.index.is_live(ordinal) and same_content(stored_message, message)

@@ -38,9 +38,9 @@ class SideWindows:
         """Return the side window of a budget.
 
         Args:
-            log: the log.
+            log: the open log of the session.
             request: the complete request.
-            given_tokens: the explicit budget.
+            given_tokens: the budget in tokens that the caller asked for.
             whole: the ordinals of messages that must be shown in full.
             base: a new side window starts as a copy of this window.
         """

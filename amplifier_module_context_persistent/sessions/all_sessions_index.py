@@ -80,10 +80,10 @@ class RankedAnswer:
 
 
 class RankedSearch:
-    """A search with questions in some sessions, of one project or of several.
+    """A search with questions in the given sessions, of one project or of several.
 
     Args:
-        sessions: the sessions.
+        sessions: the sessions to search.
         progress: called while the index is filled.
         may_go_on: returns whether to continue indexing. If it returns False, the answer uses the existing index.
         fills: the index parts of earlier questions of this process, by log path. The search adds to it.
@@ -107,7 +107,7 @@ class RankedSearch:
         """Find the messages that answer a question best.
 
         Args:
-            question: the question.
+            question: the question in words.
             most: the largest number of messages to return.
             written: the time in which the messages were written.
         """
@@ -196,10 +196,10 @@ def _known_in(path: Path) -> dict[str, KnownWords]:
 
 
 class _ManyLogs:
-    """The segments of some logs as one index. A log's segments are the parts of its ranked index.
+    """The segments of the given logs as one index. A log's segments are the parts of its ranked index.
 
     Args:
-        logs: the logs.
+        logs: the logs, each with its segments.
         open_ones: receives the transactions that read the catalogues, so that the caller can close them.
     """
 
@@ -233,7 +233,7 @@ class _ManyLogs:
         """Number the segments of a log: first the stored ones, then those on a server, then those in memory.
 
         Args:
-            log: the log.
+            log: a log with its segments.
             place: the place of its first message.
 
         Returns:

@@ -73,7 +73,7 @@ class CallLookup:
     """A lookup of tool calls and their results in a log.
 
     Args:
-        log: the log.
+        log: an open log, read to its end.
     """
 
     def __init__(self, log: ReadableLog) -> None:
@@ -85,7 +85,7 @@ class CallLookup:
         Args:
             live: the ordinals of the live history.
             position: the position of the message in the live history, from 0.
-            message: the message.
+            message: the message in the form of the log.
         """
         call_id = result_id_of(message)
         if call_id is None:
@@ -122,7 +122,7 @@ def _made_call(message: Message, number: int, call_id: str) -> MadeCall | None:
     """Return a call of a message; None if the message has no call with this id.
 
     Args:
-        message: the message.
+        message: the message in the form of the log.
         number: the number of the message in the live history, from 1.
         call_id: the id of the call.
     """

@@ -85,7 +85,7 @@ class FileUse:
 
         Args:
             by: the id of the session or the sub-agent that made the call.
-            call: the call.
+            call: the use of one file by a call.
         """
         self.counts[call.action] += 1
         turns = self.turns.setdefault(by, [])

@@ -71,7 +71,7 @@ def _from_first(number: int, count: int, there_are: str) -> int:
     """Convert the number of a request, from 1 or from -1 for the last request, to a number from 1.
 
     Args:
-        number: the number.
+        number: the number as the user gave it: from 1, or from -1 backwards.
         count: the number of requests.
         there_are: the end of the error message, which says how many requests there are.
 

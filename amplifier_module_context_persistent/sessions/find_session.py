@@ -274,7 +274,7 @@ def _listed(sessions: Sequence[SessionFile], *, named: bool = False) -> str:
     If two sessions have the same id, their paths are listed instead.
 
     Args:
-        sessions: the sessions.
+        sessions: the sessions to list.
         named: whether to add the name of each session.
     """
     times = Counter(session.id for session in sessions)

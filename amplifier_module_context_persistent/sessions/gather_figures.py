@@ -46,7 +46,7 @@ Watch = Callable[[Sequence[str]], AbstractContextManager[FileSystem]]
 
 @dataclass(slots=True)
 class GatheredFigures:
-    """The figures of some sessions, in the tables of the catalogue, and a table `logs` of these sessions."""
+    """The figures of the given sessions, in the tables of the catalogue, and a table `logs` of these sessions."""
 
     connection: sqlite3.Connection
     unreadable: dict[str, str] = field(default_factory=dict)
@@ -69,7 +69,7 @@ def gathered(sessions: Iterable[SessionFile], counter: TokenCounter, watch: Watc
     """Gather the figures of sessions in a database in memory, which is closed at the end of the block.
 
     Args:
-        sessions: the sessions.
+        sessions: the sessions whose figures are gathered.
         counter: the token counter.
         watch: gives the system calls to read the logs that have to be opened.
 

@@ -47,7 +47,7 @@ class FillOptions:
 
 
 class IndexFill:
-    """Fills the index of some logs, beginning with the log that was modified last.
+    """Fills the index of the given logs, beginning with the log that was modified last.
 
     Args:
         logs: the logs that are not fully indexed.

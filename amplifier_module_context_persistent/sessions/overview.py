@@ -184,7 +184,7 @@ def overview_of(
     """Make the overview of a session. If its catalogue has all facts, the log is not read.
 
     Args:
-        session: the session.
+        session: the session to describe.
         held: the result of `held_logs`; None to check only the marks beside log files.
         glances: the glances that catalogues keep; new glances are added. By default none are used or kept.
         files: the system calls, which report the progress of reading.
@@ -229,7 +229,7 @@ def overviews_of(sessions: Sequence[SessionFile], held: Collection[Identity | st
     """Make the overviews of sessions, in the given order, and store new glances in the catalogues.
 
     Args:
-        sessions: the sessions.
+        sessions: the sessions to describe.
         held: the result of `held_logs`, or None, as for `overview_of`.
     """
     glances = Glances()

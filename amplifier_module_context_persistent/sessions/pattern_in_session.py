@@ -108,7 +108,7 @@ def search(
 
     Args:
         transcript: the session.
-        pattern: the pattern.
+        pattern: the pattern to find, from `search.pattern` or `search.word_search`.
         role: only messages of this role.
         tools: only calls and results of these tools, ignoring case; other parts of messages are not searched.
         since_s: only messages from this time on, in seconds since 1970. Messages without a time are left out.
@@ -274,7 +274,7 @@ def searched_text(message: Message, tools: Collection[str] = ()) -> str:
     """Return the searched text of a message: its content, its thinking, and its calls with their arguments as text.
 
     Args:
-        message: the message.
+        message: the message in the form of the log.
         tools: only calls of these tools, in lower case; empty for the whole text. A result is always returned whole.
     """
     content = message.get("content")
@@ -295,7 +295,7 @@ def matching_lines(text: str, spans: Iterable[tuple[int, int]], *, context: int 
     """Yield the lines of a text with matches and the context lines around them, in order and each once.
 
     Args:
-        text: the text.
+        text: the text that was searched.
         spans: the start and the end of each match in the text.
         context: the number of context lines before and after a matching line.
     """

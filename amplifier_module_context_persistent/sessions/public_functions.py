@@ -76,7 +76,7 @@ def sessions(*, storage: str | None = None, **filters: Unpack[Filters]) -> list[
 
     Args:
         storage: a PostgreSQL database to use instead of the disk.
-        filters: the filters.
+        filters: the conditions on sessions, by name; `Filters` describes each.
 
     Raises:
         FilterError: a filter cannot be understood.
@@ -127,7 +127,7 @@ def cost(*, by: str = "model", storage: str | None = None, **filters: Unpack[Fil
     Args:
         by: one of `day`, `week` (by its Monday), `month`, `project`, `session`, `model` and `tool`.
         storage: a PostgreSQL database to use instead of the disk.
-        filters: the filters.
+        filters: the conditions on sessions, by name; `Filters` describes each.
 
     Raises:
         FilterError: a filter cannot be understood.
@@ -152,7 +152,7 @@ def files(*, path: str = "", storage: str | None = None, **filters: Unpack[Filte
     Args:
         path: only uses of this file: its name, the end of its path, or its path from the working directory.
         storage: a PostgreSQL database to use instead of the disk.
-        filters: the filters.
+        filters: the conditions on sessions, by name; `Filters` describes each.
 
     Raises:
         FilterError: a filter cannot be understood.

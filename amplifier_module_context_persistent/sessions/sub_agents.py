@@ -58,7 +58,7 @@ def with_sub_agents(session: SessionFile, others: Iterable[SessionFile]) -> list
     """Return a session and its sub-agents' sessions.
 
     Args:
-        session: the session.
+        session: the session of the main agent.
         others: the sessions among which sub-agents are looked for.
     """
     family = [session]

@@ -184,7 +184,7 @@ def _written_1h(usage: Mapping[str, Any], written: int) -> int:
 
 
 def _first(usage: Mapping[str, Any], names: tuple[str, ...]) -> int | None:
-    """Return the first value under some names that is a number of tokens; None if there is none."""
+    """Return the first value under one of `names` that is a number of tokens; None if there is none."""
     for name in names:
         number = token_count(usage.get(name))
         if number is not None:

@@ -81,7 +81,10 @@ def group_around(live: Sequence[int], position: int, classify_all: ClassifyAll) 
 
 
 def _groups_of(near: Sequence[Entry], ordinals: AbstractSet[int], *, to_the_end: bool) -> list[Entry]:
-    """Return the tool groups of some messages. Calls that no later message can answer are closed."""
+    """Return the entries of the tool groups that contain the messages at `ordinals`.
+
+    Calls that no later message can answer are closed.
+    """
     groups = tool_groups(near)
     kept = [any(entry.ordinal in ordinals for entry in group.entries()) for group in groups]
     held: list[Entry] = []

@@ -103,7 +103,7 @@ class KeptEntries:
         Unsaved entries come first; an ephemeral entry follows the record that was appended before it.
 
         Args:
-            log: the log.
+            log: the open log of the session.
             has_factory: whether a head text replaces stored system messages.
             state: the state to take the entries from; by default the one in force.
             wanted: ordinals of ephemeral messages that are shown although the plan left them out.
@@ -228,14 +228,14 @@ class KeptEntries:
         beyond: Mapping[int, frozenset[int]],
         plan_id: str,
     ) -> Compaction | None:
-        """Make and follow a plan that only leaves out some media.
+        """Make and follow a plan that leaves out the media in `beyond` and nothing else.
 
         The rest of the view does not change, so everything in the view before the first of these media is unchanged.
         Return None if the plan cannot name any of these media.
 
         Args:
-            log: the log.
-            request: the request.
+            log: the open log of the session.
+            request: the request that the view is for: its budget, its provider and its tools.
             arrangement: the view of the request.
             beyond: the numbers of the media to leave out, by ordinal.
             plan_id: the id of the new plan.
@@ -267,7 +267,7 @@ class KeptEntries:
         return self.state.shows_whole(ordinals) and not self._dropped & ordinals
 
     def bring_back(self, log: Log, ordinals: AbstractSet[int], plan_id: str) -> None:
-        """Show some messages in full, by a new plan of this window."""
+        """Show the messages at `ordinals` in full, by a new plan of this window."""
         state = self.state.with_whole(ordinals, log, self._source)
         plan = state.as_plan(plan_id, self.last(log))
         covers = self._after_last(log)

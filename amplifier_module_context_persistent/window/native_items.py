@@ -173,8 +173,8 @@ class NativeItems:
         """Make the plan that shows an arrived item.
 
         Args:
-            log: the log.
-            request: the request.
+            log: the open log of the session.
+            request: the request that the view is for: its budget, its provider and its tools.
             before: the view under the plan in force.
 
         Returns:

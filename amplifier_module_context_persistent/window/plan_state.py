@@ -1,4 +1,4 @@
-"""The entries of a window under its plan, and the same state with some messages shown in full again.
+"""The entries of a window under its plan, and the same state with several messages shown in full again.
 
 A message is shown in full if its tool group is shown and no message of the group is cut or offloaded. A message that a
 plan left out is read from the log again with its group, and shown in its place.
@@ -74,11 +74,11 @@ class PlanState:
         return any(index.columns.roles[ordinal] == USER for ordinal in hidden_turns - known)
 
     def with_whole(self, ordinals: AbstractSet[int], log: Log, source: MessageSource) -> PlanState:
-        """Return the state with some messages shown in full, or self if all of them are shown in full already.
+        """Return the state in which the given messages are shown in full; self if they are shown in full already.
 
         Args:
             ordinals: the messages; each must be live.
-            log: the log.
+            log: the open log of the session.
             source: describes and counts its messages.
         """
         if self.shows_whole(ordinals):

@@ -49,9 +49,9 @@ class ReplanThrottle:
         """Return whether a plan may free more than the last one that was tried.
 
         Args:
-            request: the request.
-            tokens: the tokens of its view.
-            messages: the messages of its view.
+            request: the request that the view is for: its budget, its provider and its tools.
+            tokens: the number of tokens of its view.
+            messages: the number of messages of its view.
 
         Raises:
             FloorError: a plan was tried for the same view before, and the view cannot be made to fit.

@@ -31,7 +31,7 @@ ReadLines = Callable[[Sequence[int]], Iterator[Message]]
 """Parses the messages of some ordinals, in order."""
 
 Render = Callable[[Sequence[Item], ReadLines], Sequence[Message]]
-"""Renders some items of a view, in order, from the messages that it reads."""
+"""Renders the given items of a view, in order. It reads the messages through its first argument."""
 
 
 class _Kept(NamedTuple):
@@ -52,8 +52,8 @@ class ShownLines:
         """Parse messages in the given order; errors as `Log.read`.
 
         Args:
-            log: the log.
-            ordinals: the messages.
+            log: the open log of the session.
+            ordinals: the ordinals of the messages.
             keeps: whether to keep their lines.
         """
         index = log.index
@@ -119,8 +119,8 @@ class ShownMessages:
         """Render items of the next view. The view returns the same message objects, so do not change these.
 
         Args:
-            log: the log.
-            items: some of the view's items.
+            log: the open log of the session.
+            items: the items of the view to render.
             render: as in `view`.
         """
         if log.index is not self._index:
@@ -133,7 +133,7 @@ class ShownMessages:
         """Return the messages of a view. Kept messages are parsed, the others are rendered.
 
         Args:
-            log: the log.
+            log: the open log of the session.
             items: the view; the sequence is kept, and must not change.
             render: renders some of its items.
         """

@@ -55,8 +55,8 @@ class ViewArranger:
         """Arrange the view under the plan in force for a request's reader.
 
         Args:
-            log: the log.
-            request: the request.
+            log: the open log of the session.
+            request: the request that the view is for: its budget, its provider and its tools.
             entries: the entries to arrange; by default those that the window keeps.
             plans: whether a plan is being made (as in `BoundViews.bind`).
         """

@@ -123,8 +123,8 @@ class PlanTiming:
         """Decide whether a plan is needed for a view. Return the reason, or None if no plan is needed.
 
         Args:
-            log: the log.
-            request: the request.
+            log: the open log of the session.
+            request: the request that the view is for: its budget, its provider and its tools.
             arrangement: the view of the request.
             asks_provider: whether its provider is asked to compact. Then a new turn brings no plan forward.
 

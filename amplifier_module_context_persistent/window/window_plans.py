@@ -228,8 +228,8 @@ class WindowPlans:
         """Follow a plan. Reasoning before its first change stays in the view if there is room.
 
         Args:
-            log: the log.
-            request: the request.
+            log: the open log of the session.
+            request: the request that the view is for: its budget, its provider and its tools.
             made: the plan.
             planned: the entries that the plan was made from; their reasoning may be left out.
             state: the state that the plan was made from.
@@ -277,8 +277,8 @@ class WindowPlans:
         """Return the state of the whole history without a plan.
 
         Args:
-            log: the log.
-            request: the request.
+            log: the open log of the session.
+            request: the request that the view is for: its budget, its provider and its tools.
             known: a plan that leaves out nothing, to keep the lists of files and commands of the plan in force.
         """
         state = state_without_plan(log, self._source, request.budget_tokens, self._config)

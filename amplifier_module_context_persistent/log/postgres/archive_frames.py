@@ -29,7 +29,7 @@ def read_frames(connection: Connection, schema: str, key: LogKey, archived: int)
     """Read the descriptions of a log's frames, in order. A gap between two frames is returned as a damaged frame.
 
     Args:
-        connection: the connection.
+        connection: a connection to the log's database.
         schema: the tables' schema.
         key: the log.
         archived: the number of lines in its frames.

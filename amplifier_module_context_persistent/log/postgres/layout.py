@@ -75,7 +75,7 @@ class Layout:
         return self.name_column == "log_id"
 
     def among(self, *tables: str) -> str:
-        """Return the SQL condition that selects the rows of some logs, in `log` and tables joined to it by `log_id`.
+        """Return the SQL condition for the rows of the given logs, in `log` and in tables joined to it by `log_id`.
 
         Its parameter `keys` is the result of `keys_of`. With derived ids there is a condition for each table, because
         the server skips parts of a partitioned table only by a condition on this table.

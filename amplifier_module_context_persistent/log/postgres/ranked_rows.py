@@ -176,8 +176,8 @@ class RankedServer:
         The tuples are ordered by log and number.
 
         Args:
-            logs: the logs.
-            term: the term.
+            logs: the logs to search.
+            term: the checksum of the term.
             chunks: the only chunks to search, each as a log's id and the chunk's number; None for all.
         """
         log_ids, counts = _columns_of(logs)

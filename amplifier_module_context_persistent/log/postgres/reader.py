@@ -324,7 +324,7 @@ class PostgresReader:
         return self._ask(lambda connection: rows.count_leftover(connection, self.location.schema, self.location.name))
 
     def find_bytes(self, ordinals: Sequence[int], needle: bytes, *, ignores_case: bool) -> set[int]:
-        """Let the server search some records, and return the ordinals of records whose lines may contain the bytes."""
+        """Let the server search the records at `ordinals`; return the ordinals whose lines may contain `needle`."""
         return self.bytes.find(self.index, ordinals, needle, ignores_case=ignores_case)
 
     def whole_lines(self, start: int = 0) -> Iterator[NumberedLine]:

@@ -37,7 +37,7 @@ def rights(kind: str, schema: str, role: str, *, without: Collection[Step] = (),
     Args:
         kind: `READ`, `APPEND` (no DELETE, no UPDATE of records, no renaming), or `PURGE`.
         schema: the tables' schema.
-        role: the role.
+        role: the name of an existing role of the server.
         without: the steps that are not done.
         has_parts: whether the tables are partitioned; a backup reads the parts themselves.
     """

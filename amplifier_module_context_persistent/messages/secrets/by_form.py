@@ -95,7 +95,7 @@ def _by_expression(text: str, forms: list[Format]) -> list[Secret]:
 
 
 def _begun(text: str, words: Sequence[Span]) -> Iterator[Secret]:
-    """Yield the secrets in some words that begin with fixed text."""
+    """Yield the secrets in the given words that begin with fixed text, such as `ghp_`."""
     heads, rows = _heads()
     for start, end in words:
         done = start

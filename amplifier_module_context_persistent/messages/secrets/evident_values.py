@@ -99,7 +99,7 @@ def near_value(text: str, first: int, end: int, name: str) -> Iterator[Secret]:
         text: any text.
         first: the start of the name.
         end: the end of the name.
-        name: the name.
+        name: the name, in the spelling of the text.
     """
     start = max(0, first - _BEFORE_CHARS)
     start = max(start, text.rfind("\n", start, first) + 1)

@@ -229,7 +229,7 @@ def _found_in(text: str, names: dict[int, str], rows: Iterable[_Row], *, is_data
     Args:
         text: the text with the rows.
         names: the names of secrets by their columns.
-        rows: the rows.
+        rows: the rows, in the text's order.
         is_data: whether the rows are certainly data, so that short values below a name of secrets only count, too.
     """
     found: list[Secret] = []

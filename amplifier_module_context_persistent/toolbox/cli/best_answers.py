@@ -47,7 +47,7 @@ def show_best_answers(
 
     Args:
         sessions: the sessions to search.
-        question: the question.
+        question: the question in words.
         most: the largest number of messages to show.
         narrowing: the conditions that messages must meet.
         look: returns the list entry of a session, by its log's path.

@@ -244,7 +244,7 @@ def _deletion_of(log: str, session_id: str, *, by_log_only: bool) -> Erasure:
     """Return the erasure that says that the session of a log is deleted.
 
     Args:
-        log: the log.
+        log: the path of the log, or its location in a database.
         session_id: the id of the session.
         by_log_only: recognise only copies of the log, and not its source.
 

@@ -202,7 +202,7 @@ _ENDINGS = {"markdown": ".md", "atif": ".json", "openai": ".json", "anthropic": 
 
 
 def _saying(words: str, wanted: SessionFilter, *, everywhere: bool) -> list[SessionFile]:
-    """Return the sessions with a message that contains some words; with `-n`, only the newest of these sessions."""
+    """Return the sessions with a message that contains `words`; with `-n`, only the newest of these sessions."""
     sorts = wanted if wanted.most is None else replace(wanted, most=sys.maxsize)  # all of them, the newest first
     sessions = chosen_sessions(sorts, everywhere=everywhere)
     matches = MessageFilter(words, sessions)

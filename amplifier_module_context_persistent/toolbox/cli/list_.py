@@ -254,7 +254,7 @@ class _SessionPicker:
     Args:
         pages: the sessions, the last written ones first; the next page is read when it is needed.
         wanted: the filter.
-        matches: chooses sessions with a message that contains some words; None for all sessions.
+        matches: finds the sessions that have a message with the wanted words; None for all sessions.
     """
 
     def __init__(
@@ -316,7 +316,7 @@ def _watched_file(session: SessionFile) -> AbstractContextManager[FileSystem]:
 
 
 class MessageFilter:
-    """Finds sessions with a message that contains some words; a session that cannot be read does not match."""
+    """Finds sessions with a message that contains the given words; a session that cannot be read does not match."""
 
     def __init__(self, words: str, sessions: Sequence[SessionFile]) -> None:
         from ...search.pattern import text_pattern  # most lists have no `--grep`

@@ -50,7 +50,7 @@ class LiveList(Generic[T]):
     """The state of the list: the typed words, the matching items, and the marked line.
 
     Args:
-        find: returns the first items with some words, up to a number, and the number of all such items.
+        find: gets the typed words and a number; returns at most this number of matching items, and the count of all.
         line_of: returns an item as a line of the given width.
     """
 

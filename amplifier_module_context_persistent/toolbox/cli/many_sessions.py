@@ -46,7 +46,7 @@ def source_line(figures: GatheredFigures, *, until_s: float | None = None, is_ne
     """Return the facts of `source_of` in one line.
 
     Args:
-        figures: the figures.
+        figures: the gathered figures of the sessions.
         until_s: nothing after this time is counted.
         is_newest: whether the sessions are only the newest of those that the filters choose.
     """

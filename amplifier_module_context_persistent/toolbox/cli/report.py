@@ -267,7 +267,7 @@ def _gone_sessions() -> Callable[[str, str], bool]:
 
 
 def _sub_agents(session: SessionFile, sessions: Sequence[SessionFile]) -> list[SessionFile]:
-    """Return the sessions of a session's sub-agents, among some sessions."""
+    """Return those of the given sessions that are sub-agents of a session."""
     path = str(session.path)
     for candidate in sessions:
         if str(candidate.path) == path:

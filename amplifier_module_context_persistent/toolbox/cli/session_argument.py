@@ -175,7 +175,7 @@ def sessions_here(*, everywhere: bool = False) -> list[SessionFile]:
 
 
 def sessions_that_may_belong(paths: Iterable[str]) -> list[SessionFile]:
-    """Return sessions that include those of some logs and of their sub-agents; on disk, all sessions.
+    """Return sessions that include the sessions of the given logs and their sub-agents; on disk, all sessions.
 
     Raises:
         UnusableError: the database cannot be asked.

@@ -111,7 +111,7 @@ def _show_errors(
     """Print the results of failed calls, and the calls without a result, session by session.
 
     Args:
-        sessions: the sessions.
+        sessions: the sessions to read, in this order.
         printer: prints the messages.
         tools: print only calls of these tools, ignoring case; if empty, calls of all tools.
         period: print only calls that were made in this period.

@@ -51,7 +51,7 @@ def show_many(
     """Print the totals of sessions.
 
     Args:
-        sessions: the sessions.
+        sessions: the sessions to add up.
         counter: counts tokens.
         prices: prices of models.
         by: one or two of `totals.BY`; if empty, print totals by model and by tool, and the slowest calls.

@@ -185,7 +185,10 @@ def _why_none(here: Side, there: Side, wanted: SessionFilter) -> str:
 
 
 def _projects(sessions: Sequence[SessionFile]) -> str:
-    """Return the projects of some sessions; for a single project, also the repository that its logs name."""
+    """Return the projects of the given sessions, as text for the user.
+
+    For a single project, the text also has the repository that its logs name.
+    """
     named = one_line(named_projects(sessions))
     if len({session.project for session in sessions}) > 1:
         return named

@@ -56,7 +56,7 @@ def in_one_line(error: click.UsageError, group: click.Context | None = None) -> 
     """Return a usage error of click as an error on one line that says what to do.
 
     Args:
-        error: the error.
+        error: an error of click; its message may have several lines.
         group: the context of the group that runs the command, for errors without a context.
     """
     context = error.ctx

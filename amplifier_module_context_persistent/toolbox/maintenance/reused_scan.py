@@ -60,7 +60,7 @@ class KnownScan:
 
         Args:
             index: the index of the purge's reader.
-            purge: the purge.
+            purge: the purge that is about to be carried out.
         """
         is_planned = index is self._index and purge is self._purge
         return self._unaltered if is_planned else {}

@@ -276,9 +276,9 @@ def _page(name: str, items: list[Answer], first: int, fits: Callable[[list[Answe
 
     Args:
         name: the key of the items in the answer.
-        items: the items.
+        items: the items from `first` on, each a JSON object.
         first: the offset of the first item among all items.
-        fits: returns whether some items fit into the answer.
+        fits: returns whether the given items fit into the answer.
 
     Returns:
         The items that fit. If others are left out, also their number and the offset to get them.

@@ -51,7 +51,7 @@ of leading messages that the view shares with the view before (0 if the view doe
 LookAt = Callable[[Message, Mapping[int, Message]], tuple[int, int]]
 """A function that returns the tokens of a view's message, and how many of these were inserted.
 
-Its arguments are the message, and some messages of the session by position.
+Its arguments are the message, and messages of the session by their positions.
 """
 
 _AT_ONCE = 256  # messages

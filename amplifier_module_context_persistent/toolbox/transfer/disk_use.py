@@ -104,7 +104,7 @@ def disk_use(session: SessionFile, *, files: FileSystem | None = None) -> DiskUs
     """Count the disk use of a session. Reads the whole log.
 
     Args:
-        session: the session.
+        session: a session on disk.
         files: the system calls that read the log, to report progress.
 
     Raises:

@@ -52,7 +52,7 @@ def message_markdown(message: Message, facts: Sequence[str] = (), tool: str = ""
     """Return a message as Markdown with a heading, ending in an empty line.
 
     Args:
-        message: the message.
+        message: the message in the form of the log.
         facts: more facts for the heading, as Markdown: a model, a cost, the outcome of a call.
         tool: the name of the called tool, for a result that does not name it.
     """

@@ -30,7 +30,7 @@ from .message_names import names_in_stored
 
 
 class CopiesBeside:
-    """The sessions of the places of some logs, by the names in their first lines. Each place is read once.
+    """The sessions in the same places as given logs, by the names in their first lines. Each place is read once.
 
     Args:
         without: logs that do not count, because they are erased together.

@@ -34,7 +34,7 @@ def is_about(
     """Return whether an erasure is about a session.
 
     Args:
-        erasure: the erasure.
+        erasure: an erasure from the list of erasures.
         names: the names of the session and of its messages.
         content_of: hashes the given number of its first messages.
         answers_of: returns the names of its long answers.

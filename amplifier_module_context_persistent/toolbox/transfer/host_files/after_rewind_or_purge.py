@@ -83,7 +83,7 @@ def update_host_files(
     A `metadata.json` of ours is updated even if there is no `transcript.jsonl`, as on a stick.
 
     Args:
-        log: the log.
+        log: the path of the log beside which the files are.
         time: keep copies of the old files, with this time in their names; None to keep no copies.
         change: returns the new fields of a `metadata.json` of ours; `with_texts_replaced` or `without_name`.
 

@@ -173,7 +173,7 @@ def why_not_whole(copy: str, log: str = "", *, strict: bool = False, files: File
     """Return the reason why a copy is not sound; "" if it is sound.
 
     Args:
-        copy: the copy.
+        copy: the path of the copy in the backup.
         log: the log in the home; "" if the home has none.
         strict: whether a copy with the damage of its log counts as damaged, too.
         files: the system calls, to report progress.

@@ -30,7 +30,7 @@ _LABEL_HEAD = CONTROL_HEAD + b':"label"'
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """A session's name and tags after some records of its log."""
+    """A session's name and tags after the records of its log that were read so far."""
 
     name: str = ""
     tags: tuple[str, ...] = ()

@@ -33,8 +33,8 @@ class Restore:
     """A restore from a backup to a home.
 
     Args:
-        backup: the backup.
-        home: the home.
+        backup: the side with the backup.
+        home: the side to restore to.
         again: restore also sessions that were deleted in the home that was backed up.
         now: gives ISO 8601 timestamps.
     """

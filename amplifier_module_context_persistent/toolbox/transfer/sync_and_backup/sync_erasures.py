@@ -153,7 +153,7 @@ def erasing_steps(
     If the deletion is refused, that step has an error, and the purges follow.
 
     Args:
-        session: the session.
+        session: a session on one of the two sides.
         side: the side that has it.
         found: the erasures.
         is_chosen: whether all these erasures are known to concern the session.
@@ -208,7 +208,7 @@ def _plan_deletion(
     The step has an error if the session went on after the deletion, or has a message that the deleted session had not.
 
     Args:
-        session: the session.
+        session: a session on one of the two sides.
         side: the side that has it.
         deletions: the erasures that say that it was deleted.
         purges: the erasures of purges in the session.
