@@ -30,7 +30,7 @@ def needed_packages(*later: str) -> Iterator[None]:
     """Import needed packages in a `with` block, with an error that names the command to install a missing package.
 
     Args:
-        later: what it will import besides, as it is configured.
+        later: further packages that the configuration needs.
 
     Raises:
         DependencyError: a package is missing, or is too old to have what is imported of it.

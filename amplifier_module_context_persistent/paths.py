@@ -23,7 +23,7 @@ LOG_NAME = "context-messages.jsonl"
 HOME_PROJECTS = Path(".amplifier", "projects")
 """The directories below a home that lead to the projects. The directory of a session is `PROJECT/sessions/ID` below."""
 _LEVELS = 3
-"""How many directories a session's directory is below the directory of projects, counted from the log."""
+"""The number of directories that a session's directory is below the directory of projects, counted from the log."""
 SEALED_ENDING = ".age"
 """The end of a sealed file's name: an encrypted export or log."""
 

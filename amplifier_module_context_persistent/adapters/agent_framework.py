@@ -185,7 +185,7 @@ class ViewStrategy:
             self._saved.popitem(last=False)
 
     def _with(self, messages: Sequence[Message]) -> WorkingView[Message] | None:
-        """Return the view of a run that contains some of these messages, or None.
+        """Return the view of a run that contains any of the messages, or None.
 
         A view with the same objects is preferred to a view with equal messages.
         """

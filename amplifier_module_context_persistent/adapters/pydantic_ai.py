@@ -245,7 +245,7 @@ class ViewOfHistory(AbstractCapability[Any]):
     async def before_model_request(
         self, ctx: RunContext[Any], request_context: ModelRequestContext
     ) -> ModelRequestContext:
-        """Replace the messages of a request by a view of these messages."""
+        """Replace the messages of a request by the session's view of them."""
         request_context.messages = await self.view(ctx.conversation_id or "", request_context.messages)
         return request_context
 
@@ -331,7 +331,7 @@ def _record_in(messages: Sequence[Message]) -> ConversationRecord | None:
 
 
 def _entry_of(group: Sequence[Message], body: Any) -> ConversationEntry | None:
-    """Return the entry that is stored in these messages, or None if the messages contain no entry."""
+    """Return the entry that is stored in the messages of a group, or None if they contain no entry."""
     place = mark_of(group[0]).get(_ENTRY)
     if body is None or not isinstance(place, dict):
         return None
@@ -375,10 +375,7 @@ def _pairs(log: ReadableLog) -> Iterator[tuple[list[Message], Any]]:
 
 
 def _history(log: ReadableLog, head_id: str, limit: int | None) -> list[ConversationEntry] | None:
-    """Return the entries that lead to one entry, found by their parents.
-
-    Return None if the log lacks one of these entries.
-    """
+    """Return the entries that lead to the entry `head_id`, found by their parents; None if the log lacks one."""
     known: dict[str, ConversationEntry] = {}
     if limit is None:  # the history is most of the log, so read the whole log at once
         pairs = (_entry_of(group, body) for group, body in _pairs(log))

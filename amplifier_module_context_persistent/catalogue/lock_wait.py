@@ -1,4 +1,4 @@
-"""How long a process waits for other processes' locks on catalogues.
+"""The time that a process waits for other processes' locks on catalogues.
 
 A command may open many catalogues, each in many transactions. If each of them waited on its own, one locked catalogue
 would delay a command by many seconds. So all waits of a process share one budget. When it is used up, locked catalogues

@@ -1,4 +1,4 @@
-"""How far the catalogue covers a session's log, and whether the log is unchanged since.
+"""The part of a session's log that the catalogue covers, and whether the log is unchanged since.
 
 Each part of the catalogue (words, figures, the line of `list`) has its own coverage: the stamp of the log's file, the
 covered offset, and the bytes before that. In a chained log these bytes contain a checksum of everything before them.

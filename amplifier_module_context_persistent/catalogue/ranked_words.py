@@ -280,13 +280,13 @@ def check_unchanged(connection: sqlite3.Connection, expected: Mapping[str, Ranke
     """Check that the ranked words of sessions are unchanged since they were read.
 
     Raises:
-        CatalogueError: another process changed the words meanwhile.
+        CatalogueError: another process changed the words.
     """
     present_words = ranked_words(connection)
     for name, words in expected.items():
         present = present_words.get(name)
         if present is None or present.mark != words.mark or present.segments[: len(words.segments)] != words.segments:
-            raise CatalogueError(f"{name}: its ranked words were changed meanwhile")
+            raise CatalogueError(f"{name}: another process changed its ranked words")
 
 
 def known_words(connection: sqlite3.Connection, name: str | None = None) -> dict[str, KnownWords]:

@@ -65,9 +65,9 @@ class ServerFill:
     def __init__(self, location: str, known: RankedLog) -> None:
         self._storage = split_location(location)[0]
         self.kept = known
-        """How far the log is indexed."""
+        """The part of the log that is indexed."""
         self.is_overtaken = False
-        """Whether another process has stored words of the log meanwhile, so that this fill does not store its own."""
+        """Whether another process has stored words of the log during this fill. Then the fill stores none."""
 
     def take(self, batch: Batch, end_offset: int) -> bool:
         """Store the words of messages up to an offset of the log. Return False if the database refuses the words."""

@@ -116,7 +116,7 @@ class Config(Options):
                 f"({threshold})"
             )
         if values.get("auto_save") is False:
-            warn("auto_save: false has no effect: every message is saved as it is added")
+            warn("auto_save: false has no effect: every message is saved when it is added")
         return cls(**values, configured=configured)
 
 

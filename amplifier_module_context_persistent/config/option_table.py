@@ -118,7 +118,7 @@ class DurabilityKeys:
         False, "bool", flag, "Raise an error if no log can be created, instead of continuing in memory."
     )
     auto_save: bool = _option(
-        True, "bool", flag, "Accepted for compatibility: every message is saved as it is added, whatever this says."
+        True, "bool", flag, "Accepted for compatibility: every message is saved when it is added, whatever this says."
     )
 
 

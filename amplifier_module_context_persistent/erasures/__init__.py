@@ -1,4 +1,4 @@
-"""What was erased here, remembered without its text, so that nothing brings it back.
+"""The record of what was erased here, without its text, so that nothing brings it back.
 
 An *erasure* is the note that a session was deleted, or that messages or a text were purged from it. Purges and
 deletions write it, and imports, syncs and a running session's `set_messages` apply it.

@@ -28,7 +28,7 @@ _MOST_COMPARED = 30
 
 @dataclass(frozen=True, slots=True)
 class TakenHashes:
-    """Salted hashes of the texts that a purge removed, by which later imports recognise these texts."""
+    """Salted hashes of the texts that a purge removed, by which later imports recognise the texts."""
 
     salt: str
     hashes: frozenset[tuple[int, int, str]]

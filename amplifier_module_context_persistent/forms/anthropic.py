@@ -251,7 +251,8 @@ def write(messages: Iterable[Message], *, exact: bool = False, goes_on: bool = F
 
     Args:
         messages: canonical messages in order, without system messages at the beginning.
-        exact: whether to write them as they were added, for a reader of the history. Else as a request accepts them.
+        exact: whether to write them unchanged, for a reader of the history. Else they are written as a request accepts
+            them.
         goes_on: whether the last message is an answer that paused. Its server call without a result is then kept.
     """
     written: list[Message] = []

@@ -290,7 +290,8 @@ def write(messages: Iterable[Message], *, exact: bool = False) -> list[Message]:
 
     Args:
         messages: canonical messages in order, without system messages at the beginning.
-        exact: whether to write them as they were added, for a reader of the history. Else as a request accepts them.
+        exact: whether to write them unchanged, for a reader of the history. Else they are written as a request accepts
+            them.
     """
     written: list[Message] = []
     names: dict[str, str] = {}

@@ -218,7 +218,8 @@ def write(messages: Iterable[Message], *, exact: bool = False, reasoning: bool =
 
     Args:
         messages: canonical messages in order.
-        exact: whether to write them as they were added, for a reader of the history. Else as a request accepts them.
+        exact: whether to write them unchanged, for a reader of the history. Else they are written as a request accepts
+            them.
         reasoning: whether answers of this form keep the keys that compatible servers add: reasoning, and keys of calls
             such as signatures. OpenAI's own server refuses them.
     """

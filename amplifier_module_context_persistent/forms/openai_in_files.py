@@ -1,4 +1,4 @@
-"""Messages and items of OpenAI's APIs as they are found in files.
+"""Messages and items of OpenAI's APIs in the shapes that files have.
 
 A file may be damaged, or its program may leave keys out. So this module reads more than the forms accept, for example a
 call without an id, or a text instead of a list. Keys that only OpenAI needs, such as the ids and the status of items,

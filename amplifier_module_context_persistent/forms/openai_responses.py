@@ -223,7 +223,8 @@ def write(messages: Iterable[Message], *, exact: bool = False) -> list[Message]:
 
     Args:
         messages: canonical messages in order, without system messages at the beginning.
-        exact: whether to write them as they were added, for a reader of the history. Else as a request accepts them.
+        exact: whether to write them unchanged, for a reader of the history. Else they are written as a request accepts
+            them.
     """
     messages = list(messages)
     unseen = set[str]()
@@ -270,7 +271,7 @@ def _items_of_answer(
         message: the answer.
         reasoning: knows which reasoning earlier answers show.
         unseen: the ids of computer calls whose results lack their screenshot.
-        exact: write the items as they were added, for readers of the history; else as a request accepts them.
+        exact: whether to write the items unchanged, for readers of the history; else as a request accepts them.
     """
     is_own_form = form_of(message) == NAME
     ordered = _blocks_in_order(message, is_own_form=is_own_form)
@@ -345,7 +346,7 @@ def _write_message_item(message: Message, *, exact: bool) -> Iterator[Message]:
 
     Args:
         message: a message of the role user, system or developer.
-        exact: whether to write the message as it was added, and not as a request needs it.
+        exact: whether to write the message unchanged, for a reader of the history; else as a request accepts it.
     """
     is_own_form = form_of(message) == NAME
     blocks = [block for block in blocks_without_calls(message) if not is_block(block, THINKING_BLOCKS)]

@@ -150,7 +150,7 @@ def write_output(message: Message, kinds: Mapping[str, str], *, exact: bool) -> 
     Args:
         message: the result.
         kinds: the types of the calls before the result, by the calls' ids.
-        exact: whether to write the result as it was added, for a reader of the history.
+        exact: whether to write the result unchanged, for a reader of the history; else as a request accepts it.
     """
     call_id = str(message.get("tool_call_id"))
     is_own = form_of(message) == RESPONSES

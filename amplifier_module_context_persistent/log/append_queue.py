@@ -226,7 +226,7 @@ class AppendQueue:
             self._wake()
 
     def _do_next(self) -> None:
-        """Run the next batch of appends, or the next call. Do nothing if all items were withdrawn meanwhile."""
+        """Run the next batch of appends, or the next call. Do nothing if all its items have been withdrawn."""
         with self._mutex:
             items = self._take()
             if not items:

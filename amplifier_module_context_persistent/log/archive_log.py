@@ -4,8 +4,8 @@ Rules:
 - The new file is written beside the log, synced and read back; it must give the log's bytes. Only then it is renamed to
   the log's path, under the log's lock. A crash at any moment leaves either the old file or the new one.
 - If another process appended since the log was read, the log stays unchanged.
-- No session may have the log open meanwhile (`open_mark`). A session that opens it later reads the archive directly,
-  and brings the log back before its first append (`bring_back_log`).
+- No session may have the log open while it is archived (`open_mark`). A session that opens it later reads the archive
+  directly, and brings the log back before its first append (`bring_back_log`).
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def archive_log(
             _check_written(new.settle(), archive_bytes, sha256)
             with AppendLock(log, timeout_s=lock_timeout_s):
                 if log.file.open_status() != before or log.file.archive is not None:
-                    raise ArchiveError("the log was written to meanwhile; nothing was changed; try again")
+                    raise ArchiveError("the log was written to by another process; nothing was changed; try again")
                 new.finish()
     keep_times_and_snapshots(log.path, before, files, snapshots)  # the snapshot of the scan is written by now
     return Archived(before.st_size, archive_bytes)

@@ -1,9 +1,9 @@
 """A file that appears whole or not at all: a new session's log, an export.
 
 On Linux the file is written without a name, so that it disappears if its writer is killed. On other systems it is
-written in the same directory under a name with our mark and the suffix `.part`, and is locked meanwhile; a file that is
-not locked was left by a killed writer. The mode is 0600. The file is synced, and only then gets its name. An existing
-file is replaced only if that was asked for.
+written in the same directory under a name with our mark and the suffix `.part`, and is locked until it is complete; a
+file that is not locked was left by a killed writer. The mode is 0600. The file is synced, and only then gets its name.
+An existing file is replaced only if that was asked for.
 """
 
 from __future__ import annotations

@@ -76,7 +76,7 @@ def prepare_part(
 ) -> Part:
     """Prepare the first part of a batch: callers up to the first one with control records, or up to `PART_BYTES` bytes.
 
-    Other processes must not append to the log meanwhile.
+    Other processes must not append to the log until the part is written.
 
     Args:
         batch: the function of each caller; it returns the caller's records.

@@ -10,7 +10,7 @@ from .record_line import CONTROL_HEAD, decode
 
 
 def control_records(log: ReadableLog, kinds: Collection[str]) -> Iterator[tuple[bytes, dict[str, Any] | None]]:
-    """Yield every line of a log, without LF, and its record if it is a control record of one of these kinds, else None.
+    """Yield every line of a log, without LF, and its record if it is a control record of one of `kinds`, else None.
 
     Raises:
         LogUnreadableError: the log cannot be read.

@@ -296,7 +296,7 @@ class FileLog(LogReader):
 
         Raises:
             LogCreateError: the system refuses.
-            LogUnreadableError: another process created the log meanwhile, and it cannot be read.
+            LogUnreadableError: another process created the log first, and it cannot be read.
         """
         try:
             make_directories(self.file.files, os.path.dirname(self.path))

@@ -5,7 +5,7 @@ Rules:
 - Its file is beside the log (`OPEN_SUFFIX`), so that it survives a purge, which replaces the log's file.
 - A mark ends with its process. A forked child closes an inherited mark at once, and takes a new one when it uses the
   log.
-- A process that deletes a log, or rewrites the host's files beside it, has the mark exclusively meanwhile
+- A process that deletes a log, or rewrites the host's files beside it, holds the mark exclusively until it has done so
   (`keep_closed`). A session that opens the log at that moment does not wait: it takes its mark with its next call.
 - The last session removes the file at its close. After a kill the file may stay; it is not locked, and means nothing.
 """

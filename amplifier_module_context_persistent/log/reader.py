@@ -320,7 +320,7 @@ class LogReader:
         except LogUnreadableError:
             if self.index is not index or self.file.fd is None:
                 raise
-            if self._is_restored:  # unless another reader has scanned the log meanwhile
+            if self._is_restored:  # unless another reader has scanned the log first
                 logger.warning("%s is not what its snapshot says; that is removed, and the log read anew", self.path)
                 if self._snapshots is not None:
                     self._snapshots.discard(self.path)

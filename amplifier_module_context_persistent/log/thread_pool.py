@@ -112,7 +112,7 @@ class ThreadPool:
                 has_room = self._place_next()
             finally:
                 self._lock.release()
-            if not has_room and len(self._waits) <= waits:  # a thread that began to wait meanwhile left this to us
+            if not has_room and len(self._waits) <= waits:  # a thread that has begun to wait left this to us
                 return
 
     def _place_next(self) -> bool:

@@ -132,7 +132,7 @@ def without_media(message: Message, numbers: AbstractSet[int], reference: str) -
 
 
 def _has_body_of(block: Any, bodies: AbstractSet[str]) -> bool:
-    """Return whether a block is a medium with one of these bodies."""
+    """Return whether a block is a medium whose body is one of `bodies`."""
     return _is_medium(block) and body_in(source_of_medium(block)) in bodies
 
 

@@ -247,7 +247,7 @@ def _call_block(block: Message) -> Message | None:
 def _agree(content: Any, calls: Any) -> tuple[Any, Any]:
     """Return the content and the calls of a message, changed so that both have the same calls, each once.
 
-    If `content` has no call blocks, both stay as they are.
+    If `content` has no call blocks, both stay unchanged.
     """
     if not isinstance(content, list):
         return content, calls

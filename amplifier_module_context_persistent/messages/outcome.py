@@ -1,8 +1,8 @@
 """The outcome of a call, read from its result: answered, failed, or rejected by a person or a hook.
 
-Tools have no common form for failures. A result failed if one of these says so: a flag of the message or of a block; a
-field of a result that is a JSON object; or the fixed words with which known tools, hosts and programs begin or end a
-failed result. Words in the middle prove nothing: a tool that reads a log full of errors did not fail.
+Tools have no common form for failures. A result failed if one of the following says so: a flag of the message or of a
+block; a field of a result that is a JSON object; or the fixed words with which known tools, hosts and programs begin or
+end a failed result. Words in the middle prove nothing: a tool that reads a log full of errors did not fail.
 
 For a search that finds nothing and for a comparison that finds a difference, exit code 1 is an answer, not an error.
 For these commands only 2 and above is an error (POSIX: `grep`, `diff`, `cmp`, `test`, `command -v`; the manuals of the
@@ -57,7 +57,7 @@ _FAILED_TAIL = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 _WRAPPING = re.compile(r"(?:Chunk ID: [^\n]{0,80}\n)?(?:Wall time: [^\n]{0,80}\n)?[\s<\[(*#`'\"]*")
-"""What may come before the words of a failure: quotes and brackets, and the two lines of Codex's `exec_command`."""
+"""The text that may precede the words of a failure: quotes and brackets, and the two lines of Codex's `exec_command`."""
 _FLAGS = ("is_error", "isError")
 _TAIL_CHARS = 160
 

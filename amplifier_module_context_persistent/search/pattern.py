@@ -1,7 +1,7 @@
 """Patterns: a search looks for a text, or for a regular expression in the syntax of Python's `re`.
 
 Expressions come from models, so none may stop the process. They are matched by `regex`, which lets other threads run
-meanwhile and gives up after a given time; `re` does neither. Rules:
+during a match, and gives up after a given time; `re` does neither. Rules:
 
 - If case is ignored, a text is found in any case of its letters (of its ASCII letters, if the text is ASCII).
 - `re` decides what is a valid expression. Its size is bounded, because `regex` copies the body of a counted repeat
@@ -209,7 +209,7 @@ def _with_escaped_braces(query: str) -> str:
 def exact_literals(query: str, expression: regex.Pattern[str]) -> list[list[str]]:
     """Return alternatives of texts: every match contains all texts of at least one of them, letter by letter.
 
-    If the expression ignores case, return one alternative without texts. A search for these texts first is up to a
+    If the expression ignores case, return one alternative without texts. A search for the texts first is up to a
     hundred times as fast as matching an expression with alternatives.
     """
     return [[]] if expression.flags & regex.IGNORECASE else literals_of(query)

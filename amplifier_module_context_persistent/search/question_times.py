@@ -31,7 +31,7 @@ class Period:
     Attributes:
         begin, end: the period's first second and the second after its last one, since 1970.
         said: the words for the time in the question.
-        start, stop: the place of these words in the question.
+        start, stop: the place of `said` in the question, in characters.
     """
 
     begin: int

@@ -1,4 +1,4 @@
-"""What a ranking asks an index of words."""
+"""The interface of an index of words for a ranking."""
 
 from __future__ import annotations
 

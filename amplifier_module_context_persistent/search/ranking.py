@@ -368,7 +368,7 @@ def _numbers_of(places: Iterable[int], index: RankedIndex) -> dict[int, list[int
 
 
 def _some_of(postings: Postings, numbers: Sequence[int]) -> tuple[list[int], list[int]]:
-    """Return the given messages that have a term, and the weights of the term in these messages."""
+    """Return those of the given messages that have a term, and the weights of the term in each."""
     having, weights = list[int](), list[int]()
     messages = postings.messages
     place = 0

@@ -122,7 +122,7 @@ def _grouped(words: Sequence[tuple[int, int, str]], known: Mapping[tuple[str, ..
 
 
 def _words_together(plain: tuple[str, ...], known: Mapping[tuple[str, ...], Meanings]) -> int:
-    """Return how many of these words, from the first, have a meaning together; 1 if no two have."""
+    """Return how many words at the beginning of `plain` have a meaning together; 1 if no two have."""
     for count in range(len(plain), 1, -1):
         if plain[:count] in known:
             return count

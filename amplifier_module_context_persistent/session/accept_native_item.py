@@ -32,7 +32,7 @@ def why_refused(provider: Any, message: Message) -> str:
         return "the provider's module cannot validate it"
     try:
         answer = validate(copy.deepcopy(message))
-    except Exception as error:  # noqa: BLE001 - likewise
+    except Exception as error:  # noqa: BLE001 - an error of the provider must not end the session
         return f"the provider's module refuses it: {type(error).__name__}"
     return "" if answer is True else "the provider's module does not take it back"
 

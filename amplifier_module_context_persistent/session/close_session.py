@@ -1,4 +1,4 @@
-"""What is done at the end of a session besides closing its log: index it in its database, archive old logs.
+"""The work at the end of a session besides closing its log: index it in its database, archive old logs.
 
 Both serve later questions, so a close without them loses nothing.
 """

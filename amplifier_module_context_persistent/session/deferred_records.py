@@ -50,7 +50,7 @@ class DeferredRecords:
         """Remove a buffered record, unless the log has the record already."""
         for record in tuple(self._waiting):
             if record.body == body:
-                with contextlib.suppress(ValueError):  # another thread has taken it meanwhile
+                with contextlib.suppress(ValueError):  # another thread has taken it
                     self._waiting.remove(record)
 
     def take(self) -> Sequence[Deferred]:
@@ -58,7 +58,7 @@ class DeferredRecords:
         if not self._waiting:
             return ()
         records: list[Deferred] = []
-        with contextlib.suppress(IndexError):  # until the buffer is empty: other threads add and take meanwhile
+        with contextlib.suppress(IndexError):  # until the buffer is empty: other threads add and take at the same time
             while True:
                 records.append(self._waiting.popleft())
         return records

@@ -321,7 +321,7 @@ class PersistentContextManager:
         """End the live history at an earlier turn or message. The messages after it stay in the log, hidden.
 
         The plan of the last compaction stays in force if the plan covers none of the hidden messages. Messages that
-        another process adds meanwhile are hidden too, because the place is found under the log's lock.
+        another process adds first are hidden too, because the place is found under the log's lock.
 
         Args:
             to: the number of the last turn that stays, from 1; or the id of the last message that stays.

@@ -123,7 +123,7 @@ def _any_out_of_place(stored: Sequence[Message]) -> bool:
 
 
 class OwnChanges(NamedTuple):
-    """What this process knows of the resets and purges of a log."""
+    """The resets and purges of a log that this process knows."""
 
     removals_at_open: int
     """Their number when the log was opened."""

@@ -138,7 +138,7 @@ class PendingRequests:
             self._answers -= 1
 
     def _maker(self) -> Message:
-        """Return the provider and the model of the oldest waiting request, as far as they are known."""
+        """Return the provider and the model of the oldest waiting request, if they are known."""
         provider, model = self._asked.get(self._waiting[0], ("", ""))
         maker: Message = {}
         if provider:

@@ -1,6 +1,6 @@
 """Facts that a session learns from providers' refusals: kept in its log, applied from a process's first request on.
 
-A fact is one of these names, and the reader that it is about:
+A fact has one of the following names, and the reader that it is about:
 
 - `prefill`: the reader refuses a request that ends with an answer. From then on such a view gets a line at its end.
 - `reasoning`: a reader refused reasoning that the view showed unaltered. So the host or a gateway adds to requests
@@ -155,7 +155,7 @@ def tells_transformations(message: Any) -> bool:
 
 
 def _kept_text(name: Any) -> str:
-    """Return a name as it is kept, or "" if the name is not a text."""
+    """Return the stored form of a name; "" if the name is not a text."""
     return kept_name(name) if isinstance(name, str) else ""
 
 

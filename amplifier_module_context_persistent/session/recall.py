@@ -5,8 +5,8 @@ question (`ranked_recall.py`). A regular expression has the first part only.
 
 The first part goes backwards through the live history. The log's thread reads and parses for about `STEP_S` at a time.
 Another thread matches, so that even a slow expression does not hold up appends and views. Lines that cannot match are
-not parsed. If the history is replaced meanwhile, the search starts again. After `SEARCH_S` a search stops, and its page
-says where. A message that alone takes `MESSAGE_S` is skipped, and counted in the page.
+not parsed. If the history is replaced during a search, the search starts again. After `SEARCH_S` a search stops, and
+its page says where. A message that alone takes `MESSAGE_S` is skipped, and counted in the page.
 
 Messages with the exact text come before messages that differ in the case of letters. If the text has a capital letter
 and was found exactly, other cases are not hits at all: a name would be lost among common words. For a question of three

@@ -439,7 +439,7 @@ class EncodedMessages:
     """Messages that were encoded when they were added, and are stored together.
 
     The method `of` returns the object as a `Prepare`. A closure would take more room: when thousands of tasks append at
-    once, each keeps one of these objects (`log/append_queue.py`).
+    once, each keeps such an object (`log/append_queue.py`).
     """
 
     bodies: list[bytes]

@@ -124,7 +124,7 @@ class RequestFlow:
         return view
 
     def record_final_request(self, request: Any) -> Ticket:
-        """Remember the request as it was sent for the last view.
+        """Remember the final request that was sent for the last view.
 
         If the request differs from the view, and its provider checks the messages before reasoning, the answer is bound
         to no request.

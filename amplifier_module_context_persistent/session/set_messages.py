@@ -157,7 +157,7 @@ def read_list(
     except RecordError as refused:
         if guesses or form is not None:
             raise
-        logger.warning("set_messages: the list is taken as it is: %s", refused)
+        logger.warning("set_messages: the list is taken unchanged: %s", refused)
         return copied
 
 
@@ -209,7 +209,7 @@ async def _append_additions(store: Store, given: Sequence[Message], *, timestamp
     session = await store.open()
     if await session.read(lambda log: additions_only(log, given, may_repair=may_repair)) is None:
         return False
-    # The last comparison counts: another process may have added messages meanwhile.
+    # The last comparison counts: another process may have added messages before it.
     comparisons: list[list[Message] | None] = []
 
     def choose() -> TakenMessages:
@@ -248,7 +248,7 @@ async def _take(
             counts = {"given_messages": len(given), "stored_messages": stored}
             await host.emit("context:transcript_edited", {"kind": edit, **counts})
         return
-    choices: list[TakenMessages] = []  # the last one counts: another process may have added messages meanwhile
+    choices: list[TakenMessages] = []  # the last one counts: another process may have added messages before it
 
     def choose() -> TakenMessages:
         choices.append(compare_list(session.log, given, agents=agents).taken)

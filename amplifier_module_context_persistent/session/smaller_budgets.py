@@ -1,6 +1,6 @@
 """Requests that need a plan of their own: with a smaller budget, or with messages that must be shown in full.
 
-Each such budget has a *side window* with a plan of its own, so that the session's plan stays as it is.
+Each such budget has a *side window* with a plan of its own, so that the session's plan stays unchanged.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _SIDE_WINDOWS = 4
 
 
 class SideWindows:
-    """The side windows of one session, as far as they were used lately.
+    """The side windows of one session that were used recently.
 
     Args:
         open_window: makes a window whose plans are not appended at once.

@@ -21,7 +21,7 @@ def known_beginning(live: Sequence[Message], given: Sequence[object]) -> list[in
         given: the host's list, not copied yet.
 
     Returns:
-        The positions of these messages in the history.
+        The positions of the found messages in the history.
     """
     known: list[int] = []
     place = 0

@@ -142,7 +142,7 @@ class ViewService:
         """Make the view of a request as `answer` does, which describes the errors.
 
         Returns:
-            The view; and whether it is of the log as it is now. If the log was replaced while a plan was made, the view
+            The view; and whether the log is still the same. If the log was replaced while a plan was made, the view
             is not: after a purge the plan and the view may contain what was purged. The plan is not stored then.
         """
         completed = self._complete(log, ask)

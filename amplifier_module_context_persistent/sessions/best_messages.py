@@ -101,7 +101,7 @@ class BestMessage:
     def lines(self, most: int = SNIPPET_LINES) -> list[FoundLine]:
         """Return the lines that match most of the question, each with the places of the question's words.
 
-        If the text contains none of these words, return its first line that is not blank.
+        If the text contains none of the words, return its first line that is not blank.
 
         Args:
             most: the largest number of lines.

@@ -265,7 +265,7 @@ class _SessionCalls(NamedTuple):
 
 
 def _uses_any(call: FileCall, names: Sequence[str], project: str) -> bool:
-    """Return whether a call used one of the files with these names. An empty list means all files."""
+    """Return whether a call used a file that has one of `names`. An empty list means all files."""
     if not names:
         return True
     path = _from_project(call.path, project)

@@ -85,7 +85,7 @@ def _from_first(number: int, count: int, there_are: str) -> int:
 
 
 def _source_request(reader: ReadableLog, book: ReceiptLog, number: int) -> FoundRequest:
-    """Reconstruct a request of an imported session. Each of its answers had one, with the history as it was then.
+    """Reconstruct a request of an imported session. Each of its answers had one, with the history before the answer.
 
     The log of such a session has no receipts. So the result has a receipt without a hash, which proves nothing. A
     session without answers, imported or not, has one request: its next one, number 1.

@@ -1,6 +1,6 @@
 """Find sessions by name, in the directories of the hosts or in a database.
 
-A name is one of these, tried in this order:
+A name may be any of the following, tried in this order:
 - the path of a log or of a session's directory, or a whole location in a database;
 - a session's id;
 - the beginning of exactly one id, not counting the sub-sessions and branches of that session;

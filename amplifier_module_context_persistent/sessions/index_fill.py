@@ -2,7 +2,7 @@
 
 Rules:
 - No process holds a lock between two segments, so a process that was killed or stopped holds up no other one.
-- Before a log is read, the catalogue is asked whether another process has indexed it meanwhile.
+- Before a log is read, the catalogue is asked whether another process has already indexed it.
 - If another process is indexing a log, this process leaves the log to it. It continues with the oldest log, and the
   next time in the middle of the rest. So all processes share the work, and few segments are made twice.
 - If only such logs are left, this process waits for them. If there is no progress for `PATIENCE_S`, or for twice as
@@ -31,7 +31,7 @@ _MOST_LOST = 8
 
 @dataclass(frozen=True, slots=True)
 class FillOptions:
-    """How an index is filled.
+    """The options for filling an index.
 
     Attributes:
         progress: called while the index is filled.

@@ -96,7 +96,7 @@ class Overview(Glance):
 
     @property
     def duration_s(self) -> float | None:
-        """The seconds from the first message to the last; None if one of these has no time."""
+        """The seconds from the first message to the last; None if the first or the last message has no time."""
         return seconds_between(instant_of(self.first_message), instant_of(self.last_message))
 
     @property

@@ -112,9 +112,9 @@ def _age(session: SessionFile) -> tuple[float, str]:
 
 
 def sessions_with_id_prefix(paths: Iterable[str]) -> list[SessionFile]:
-    """Return the sessions in databases whose id begins with the id of one of these sessions, in the same project.
+    """Return the sessions in databases whose id begins with the id of a given session, in the same project.
 
-    These sessions themselves are included.
+    The given sessions themselves are included.
 
     Args:
         paths: the locations of the sessions' logs. Paths of files are ignored.
@@ -189,7 +189,7 @@ def files_in(directory: str | Path) -> list[SessionFile]:
 
 
 _PLACES_OF_PROJECTS = ("", "projects/", ".amplifier/projects/")
-"""Where projects are below a directory: in a kit's directory, in `.amplifier`, and in a user's home."""
+"""The subdirectory with the projects: in a kit's directory, in `.amplifier`, and in a user's home."""
 
 
 def sessions_in(directory: str | Path) -> list[SessionFile]:
@@ -219,7 +219,7 @@ def _newest_first(logs: Iterable[tuple[Path, str, str]]) -> list[SessionFile]:
         try:
             status = statuses[path] = path.lstat()
         except FileNotFoundError:
-            continue  # it was removed meanwhile
+            continue  # it was removed during the listing
         except OSError:
             status = path.parent.lstat()  # there is no permission to search its directory
         sessions.append(SessionFile(path, session_id, project, status.st_mtime))

@@ -54,7 +54,7 @@ def identity_of(path: str | os.PathLike[str]) -> Identity:
 
 
 def held_for_writing(names: Collection[str], proc: str | None = None) -> frozenset[Identity] | None:
-    """Return the files with these names that processes of this user have open for writing.
+    """Return the files with one of `names` that processes of this user have open for writing.
 
     Args:
         names: the names of files, without directories.
@@ -75,7 +75,7 @@ def held_for_writing(names: Collection[str], proc: str | None = None) -> frozens
             if os.path.basename(os.readlink(link)) in names and _writes(link.replace("/fd/", "/fdinfo/")):
                 held.add(identity_of(link))
         except (OSError, ValueError):
-            continue  # closed meanwhile
+            continue  # closed during the listing
     return frozenset(held)
 
 

@@ -200,7 +200,7 @@ class _TotalsAdder:
             total.bill.add(bill_of(prices, RequestSums._make(row)))
 
     def add_sessions(self, tables: Sequence[str]) -> None:
-        """Count the sessions with a row in one of these tables."""
+        """Count the sessions that have a row in one of `tables`."""
         rows_of_sessions = " UNION ".join(
             f"SELECT DISTINCT {self._keys}, log, is_below FROM ({_source(table, self._by, with_copies=True)})"
             for table in tables

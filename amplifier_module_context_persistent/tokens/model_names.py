@@ -8,7 +8,7 @@ There are two rules, for two questions:
   depend on the result, so a change of this rule needs a new version of `RULES` in `view/recipients`, as
   `first_bare_name` is the rule of the first version. It leaves builds of four digits and the variant `[1m]` in place.
 
-Records keep the name as it was given, unless it is too long (`kept_name`).
+Records keep the name unchanged, unless it is too long (`kept_name`).
 """
 
 from __future__ import annotations

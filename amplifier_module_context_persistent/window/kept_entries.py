@@ -49,7 +49,7 @@ class KeptEntries:
         self._index: Index | None = None
         self._generation = -1
         self._indexes = 0
-        """How many indexes of the log were read: a purge, for example, gives the log a new index."""
+        """The number of indexes of the log that were read: a purge, for example, gives the log a new index."""
         self.state = PlanState([])
         """The plan in force, the entries that the plan keeps, and the entries appended since."""
         self._logged = ""
@@ -263,7 +263,7 @@ class KeptEntries:
     # -- messages that must be shown in full --------------------------------------------------------------------------
 
     def shows_whole(self, ordinals: AbstractSet[int]) -> bool:
-        """Return whether the view shows these messages in full."""
+        """Return whether the view shows the messages at `ordinals` in full."""
         return self.state.shows_whole(ordinals) and not self._dropped & ordinals
 
     def bring_back(self, log: Log, ordinals: AbstractSet[int], plan_id: str) -> None:

@@ -43,7 +43,7 @@ class PlanState:
     """The ordinal after the last message that the plan covers."""
 
     def shows_whole(self, ordinals: AbstractSet[int]) -> bool:
-        """Return whether these messages are shown in full in this state.
+        """Return whether the messages at `ordinals` are shown in full in this state.
 
         Messages with negative ordinals, which no log has, are ignored.
         """

@@ -160,7 +160,7 @@ class Window:
         self._kept.begin_with(log, other._kept, request.budget_tokens)
 
     def shows_whole(self, ordinals: frozenset[int]) -> bool:
-        """Return whether the view shows these messages in full."""
+        """Return whether the view shows the messages at `ordinals` in full."""
         return self._kept.shows_whole(ordinals)
 
     def bring_back(self, log: Log, request: ViewRequest) -> bool:

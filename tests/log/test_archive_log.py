@@ -166,7 +166,7 @@ def test_an_append_meanwhile_keeps_the_log_plain(path: str, files: FakeFiles, mo
                 append(other, 3)
 
     monkeypatch.setattr(FakeFiles, "sync", appending)
-    with pytest.raises(ArchiveError, match="meanwhile"):
+    with pytest.raises(ArchiveError, match="by another process"):
         archive_log(path, files=files)
     assert stored_numbers(path) == [0, 1, 2, 3]
 

@@ -62,8 +62,8 @@ def append_one_row(
 ) -> Head | None:
     """Append a line if the log is unchanged since the caller read its row (`known`), and return the new row.
 
-    The result is None if it has changed. With `durable`, the line is also not stored if the server's setting has
-    changed meanwhile so that the server does not wait for its disk (`connection.waits` is outdated). The caller then
+    The result is None if it has changed. With `durable`, the line is also not stored if the server's setting was
+    changed so that the server does not wait for its disk (`connection.waits` is outdated). The caller then
     tries again with the log's row locked; `rows.begin` reads the setting again.
 
     Args:

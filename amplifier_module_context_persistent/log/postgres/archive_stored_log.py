@@ -3,8 +3,8 @@
 Rules:
 - Each change is one transaction, so a killed client leaves the log unchanged. The written frames are read back and
   compared before any row is deleted.
-- Other clients need not wait: the log's row is locked only for the last step. If another client appended meanwhile, or
-  a session is known to have the log open, nothing is changed.
+- Other clients need not wait: the log's row is locked only for the last step. If another client appended in that time,
+  or a session is known to have the log open, nothing is changed.
 - A session that continues appends rows behind the frames, and no row is brought back. The next archive takes the new
   rows.
 - The row with the text for `list` stays, so that no list has to unpack a frame.
@@ -46,7 +46,7 @@ Part = tuple[list[bytes], list[Columns]]
 _MOST_IDLE_S, _PULSE_S = 15.0, 3.0
 _DELETED_AT_ONCE = 50_000
 _SAMPLES = 4
-_MEANWHILE = "the log was written to, purged or archived meanwhile; nothing was changed; try again"
+_MEANWHILE = "the log was written to, purged or archived by another client; nothing was changed; try again"
 
 
 def archive_stored_log(
@@ -229,7 +229,7 @@ def _blocks(connection: Connection, schema: str, head: Head, on_read: Callable[[
     """Yield the lines that are not archived yet, block by block, with their columns.
 
     Raises:
-        ArchiveError: the log was changed meanwhile.
+        ArchiveError: another client changed the log.
     """
     start = head.archived
     while start < head.head:

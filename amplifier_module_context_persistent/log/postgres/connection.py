@@ -105,7 +105,7 @@ class ConnectionFacts(PreparedStatements):
     deadline = float("inf")
     """The time when a wait ends, of `time.monotonic`."""
     answer_s = 0.0
-    """How long each answer may take even beyond the deadline, in seconds."""
+    """The seconds that each answer may take even beyond the deadline."""
     used_s = 0.0
     """The time of its last use, of `time.monotonic`."""
     timeline = ""

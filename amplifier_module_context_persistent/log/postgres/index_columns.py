@@ -84,7 +84,7 @@ def lines_to_read(columns: Sequence[Columns]) -> list[int]:
     """Return the positions in `columns` of the rows whose lines an index needs.
 
     These are all rows except for indexed messages and most receipts. The needed receipts are the last one, the first
-    one for each hash, and all receipts after the last message, because the next answer may depend on one of these.
+    one for each hash, and all receipts after the last message, because the next answer may depend on one of them.
     """
     places = list[int]()
     seen = set[int]()

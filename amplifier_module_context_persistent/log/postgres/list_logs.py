@@ -161,7 +161,7 @@ def stored_pages(storage: str, project: str | None = None) -> Iterator[list[tupl
     """Yield the logs of `stored_logs` page by page, so that the cost depends only on the pages that are used.
 
     Each page is a separate query, which begins after the last log of the page before. A log that is written to
-    meanwhile may be missing on all pages, but is never on two pages.
+    between two pages may be missing on all pages, but is never on two pages.
 
     Raises:
         ValueError, LogUnreadableError: as `stored_logs`.

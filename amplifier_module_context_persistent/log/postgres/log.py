@@ -2,7 +2,7 @@
 
 Each line of the log is a row with the bytes of a file's line. So checksums, format and every reader are the same, and a
 session moves between file and database byte for byte. Rules:
-- An append is one statement, which does nothing if the log has changed meanwhile. Then the new lines are read, the
+- An append is one statement, which does nothing if another client has changed the log. Then the new lines are read, the
   records are prepared again, and the log's row is locked for that. No lock outlives a transaction.
 - If the connection broke after a statement was sent, `unknown_outcome` decides under the lock whether its lines are
   stored. If that is not possible before the deadline, the append fails with `LogFailedError`.

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from .connection import Connection
 
 SETTLED_S = 20.0
-"""How long after a start all sessions have marked their logs again, in seconds: more than `open_marks.CHECK_S`, the
+"""The seconds after a start until all sessions have marked their logs again: more than `open_marks.CHECK_S`, the
 longest pause (`open_marks.LONGEST_PAUSE_S`) or two attempts to connect need."""
 
 _ABOUT_START = f"""

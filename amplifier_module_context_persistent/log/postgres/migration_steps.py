@@ -33,7 +33,7 @@ LOCK_TIMEOUT_S = 1
 """The longest wait of a statement for a lock, in seconds. A session that waits behind the statement waits as long."""
 ATTEMPTS = 5
 PAUSE_S = 1.0
-"""The pause between two attempts, in seconds. Sessions that waited behind the first attempt continue meanwhile."""
+"""The pause between two attempts, in seconds. Sessions that waited behind the first attempt continue in it."""
 
 _INDEX = "create index if not exists "
 READ, APPEND, PURGE = "grant-read", "grant", "grant-purge"

@@ -36,7 +36,7 @@ _MOST_IDLE_S = 15.0
 _PULSE_S = 3.0
 """The longest time between two statements to the server, in seconds."""
 _OTHERS_S = 1.0
-"""How long to wait for another client that is writing a log of the same name, in seconds, before the second that
+"""The seconds to wait for another client that is writing a log of the same name, before the second that
 `rows.limit_waits` adds. It may take long to end, so it is better to say so soon."""
 
 
@@ -54,7 +54,7 @@ class NewStoredLog:
     Raises:
         FileExistsError: a log has this name already.
         LockTimeoutError: another client is writing a log of this name.
-        LogUnreadableError: the log `like` was removed or replaced meanwhile.
+        LogUnreadableError: another client removed or replaced the log `like`.
         AppendError: the server refused, or the connection broke; nothing is stored.
         LogFailedError: the server did not confirm whether the last step was done.
     """
@@ -99,7 +99,7 @@ class NewStoredLog:
             self._is_reserved = True
             rows.limit_waits(self.connection, limit_s=limit_s, idle_s=_MOST_IDLE_S)  # long: nobody waits for its locks
             if like is not None and self._is_gone(like):  # `rows.create` may have waited for another transaction
-                raise LogUnreadableError(errno.ENOENT, "the log was removed or replaced meanwhile", self.path)
+                raise LogUnreadableError(errno.ENOENT, "the log was removed or replaced by another client", self.path)
             if made is None:
                 reason = "there is a log of that name already; nothing was written"
                 raise FileExistsError(errno.EEXIST, reason, self.location.shown)

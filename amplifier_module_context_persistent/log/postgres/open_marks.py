@@ -75,7 +75,7 @@ class OpenMarks:
 
     connect: Callable[[float], Connection]
     _counts: Counter[int] = field(default_factory=Counter)
-    """How many open logs of this process have each key."""
+    """The number of open logs of this process with each key."""
     _missing: set[int] = field(default_factory=set)
     """The keys that the connection does not hold, although logs have them."""
     _connection: Any = None

@@ -107,7 +107,7 @@ class RankedServer:
     def keep(self, known: RankedLog, new: Sequence[RankedRow], end_offset: int) -> RankedLog | None:
         """Add messages of a log to the index, and return the new indexed part.
 
-        None, and nothing is done, if another process has added messages meanwhile, or the log was deleted.
+        Return None, and do nothing, if another process has added messages first, or the log was deleted.
         """
         after = RankedLog(known.key, max(known.size, end_offset), end_offset, known.messages + len(new))
         numbers = [row.number for row in new]

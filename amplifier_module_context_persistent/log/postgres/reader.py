@@ -91,7 +91,7 @@ class PostgresReader:
         self.scanner = Scanner(self.max_record_bytes)
         self.bytes = RowBytes(self.location, self._ask, self.stored, self._known, self._on_read)
         self._reading: Head | None = None
-        """The log's row during a reading; a purge may delete its lines meanwhile."""
+        """The log's row during a reading. A purge may delete its lines before the reading ends."""
 
     @property
     def index(self) -> Index:
@@ -168,7 +168,7 @@ class PostgresReader:
         self._ask(self.take_in)
 
     def take_in(self, connection: Connection, *, create: bool = False, lock: bool = False) -> None:
-        """Read new records. If a purge replaces the log meanwhile, read the log from the start again.
+        """Read new records. If a purge has replaced the log, read the log from the start again.
 
         Args:
             connection: the connection, in a transaction if `lock` is true.

@@ -113,7 +113,7 @@ class Head:
         return LogKey(self.log_id, self.generation)
 
     def after(self, new: Sequence[Row], place: str = "") -> Head:
-        """Return the log's row as it is after these rows were appended, with the place of the row's new version."""
+        """Return the log's row after the rows `new` were appended, with the place of the row's new version."""
         last = new[-1]
         end = last.at + last.columns.length
         return Head(self.log_id, self.head + len(new), end, last.columns.crc, self.generation, self.archived, place)

@@ -113,7 +113,7 @@ class StoredLines:
     def find(self, connection: Connection, numbers: Sequence[int], needle: bytes, *, ignores_case: bool) -> set[int]:
         """Search the lines with these numbers for bytes, as `rows.find_bytes` does."""
         found = self._find_now(connection, numbers, needle, ignores_case=ignores_case)
-        if self._is_moved(connection):  # rows that were archived meanwhile were not searched
+        if self._is_moved(connection):  # rows that were archived during the search were not searched
             return self._find_now(connection, numbers, needle, ignores_case=ignores_case)
         return found
 

@@ -59,7 +59,7 @@ class Format:
 
     kind: str
     hints: tuple[str, ...]
-    """Texts for a fast search: every secret of this form contains one of these."""
+    """Texts for a fast search: every secret of this form contains one of the texts."""
     expression: re.Pattern[str]
     source: str
     seen: str = _SEEN

@@ -87,7 +87,7 @@ _OF_PASSWORDS = frozenset(
     " admins boss site foo bar baz lorem ipsum dolor cluster bootstrap postgres mysql mariadb redis mongo nginx docker compose kubernetes linux"
     " windows ldap saml oauth tls ssl http https json yaml api url".split()
 )
-"""Words that occur in texts about passwords; a pass phrase of three words has none of these words."""
+"""Words that occur in texts about passwords; a pass phrase of three words has none of them."""
 _PHRASE = re.compile(r"[A-Za-z0-9]{1,12}(?:[ _.-][A-Za-z0-9]{1,12}){2,11}")
 _PROSE_ENDING = re.compile(r"(?:ed|ing|ly|tion|tions|able|ment|ated|ción|keit|ung|words?|phrases?)\Z", re.IGNORECASE)
 _PROSE = frozenset(

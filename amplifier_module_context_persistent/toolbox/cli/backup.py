@@ -60,10 +60,10 @@ def backup(
 ) -> None:
     """Keep copies of all sessions of this home in DIR, or restore them.
 
-    DIR is an empty directory at first. Sessions may run meanwhile: each copy is a whole log up to some record. What is
-    new since the last backup is appended to the copies, and checked by its checksums. Nothing in the backup is changed.
-    So the backup still has what a purge or a deletion removed in this home. This is said each time; --erase removes it
-    from the backup, after a question.
+    DIR is an empty directory at first. Sessions may run during a backup: each copy is a whole log up to some record.
+    What is new since the last backup is appended to the copies, and checked by its checksums. Nothing in the backup is
+    changed. So the backup still has what a purge or a deletion removed in this home. This is said each time; --erase
+    removes it from the backup, after a question.
 
     --restore copies to this home what it lacks, and changes nothing that it has. The home may be a new one. What was
     deleted before the backup is left out; --again restores that too.

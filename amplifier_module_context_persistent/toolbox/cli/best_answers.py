@@ -51,7 +51,7 @@ def show_best_answers(
         most: the largest number of messages to show.
         narrowing: the conditions that messages must meet.
         look: returns the list entry of a session, by its log's path.
-        by_time: whether the newest of these messages comes first, not the best.
+        by_time: whether the newest of the messages comes first, and not the best.
         explains: whether to print why each message was found.
         as_json: whether to print JSON lines.
     """

@@ -33,8 +33,8 @@ def copy(context: click.Context, source: str, target: str, *, dry_run: bool, aga
 
     FROM is a session, as for the other commands, or a location postgresql://...#NAME. TO is a file, a directory, or a
     location; without a #NAME the copy keeps the session's name. The copy is read back before it appears. FROM stays.
-    Close the session first: what it writes meanwhile may be missing in the copy. An old log of a session that was
-    deleted here, or purged since, is not copied; --again copies it all the same.
+    Close the session first: what it writes during the copy may be missing. An old log of a session that was
+    deleted here, or purged since, is not copied; --again copies it anyway.
     """
     path = path_of(source)
     with unusable(path), progress(path, title="reading" if dry_run else "copying", passes=1 if dry_run else 2) as files:

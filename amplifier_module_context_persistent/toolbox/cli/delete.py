@@ -1,7 +1,7 @@
 """`context-persistent delete`: delete the named sessions.
 
 Exit codes: 0 done, or there is nothing to delete; 1 some sessions were not deleted, because they are open, cannot
-be read, or were written to meanwhile, or a deletion could not be noted; 2 nothing was done.
+be read, or were written to before the deletion, or a deletion could not be noted; 2 nothing was done.
 """
 
 from __future__ import annotations

@@ -113,7 +113,7 @@ def import_(
     Several files, or directories, are imported one after the other, as the files of one directory are.
 
     SOURCE may be compressed (gzip or zstd), or sealed (age, with --identity); - is the standard input. A log of this
-    package is copied as it is.
+    package is copied unchanged.
 
     What a file is follows from its content. Every line is accounted for: mapped, kept as metadata, not conversational,
     or lost, with the reason. Ids and timestamps are kept. A second import of the same session adds what is new; a log

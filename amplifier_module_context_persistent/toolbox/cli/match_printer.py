@@ -93,7 +93,7 @@ class MatchPrinter:
             self._print(shown_line(line))
 
     def sum_up(self, path: str, total: int) -> None:
-        """Print the session's name or its number of matching lines, if the options ask for only one of these."""
+        """Print the session's name or its number of matching lines, if the options ask for only one of the two."""
         if self.shows_messages:
             return
         name = self._names.of(path).name

@@ -60,7 +60,7 @@ class _Terminal(io.TextIOWrapper):
 
 
 def _wait(pager: subprocess.Popen[bytes]) -> None:
-    """Wait until the pager ends; the pager handles Ctrl-C meanwhile."""
+    """Wait until the pager ends; until then the pager handles Ctrl-C."""
     while True:
         try:
             pager.wait()

@@ -263,7 +263,7 @@ def _plan_all(sessions: Sequence[SessionFile], what: Purge, report: PurgeReport)
 def _say_copies(planned: Sequence[SessionPurge], what: Purge, report: PurgeReport) -> bool:
     """Print which other logs of the purged sessions have the removed content; these logs do not change before a sync.
 
-    Return whether one of these logs is beside the purged session. A purge of a copy that a person took elsewhere is
+    Return whether such a log is beside the purged session. A purge of a copy that a person took elsewhere is
     complete without the session from which the copy was made.
     """
     copies = CopiesBeside(without=[session.path for session in planned])

@@ -37,7 +37,7 @@ def rewind(path: str, turn: int | str | None, to: int | str | None, *, dry_run: 
 
     Turns count from 1, and turn N stays whole. With a message's id, everything up to and including that message stays.
     Nothing is erased: what follows is hidden, and a fork at one of the hidden messages brings it back. Running sessions
-    on this log follow. Files that the agent has changed stay as they are.
+    on this log follow. Files that the agent has changed stay changed.
     """
     if as_json and not (yes or dry_run):
         raise click.UsageError("--json cannot ask; add --yes or --dry-run")

@@ -69,7 +69,7 @@ class PrintedMessages:
             self._printer.show(placed)
 
     async def print_as_they_come(self) -> None:
-        """Print messages and changes of the history as soon as they are appended, until the task is cancelled.
+        """Print messages and changes of the history when they are appended, until the task is cancelled.
 
         Raises:
             LogUnreadableError: the log was removed, or cannot be read.

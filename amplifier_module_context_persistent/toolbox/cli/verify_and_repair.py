@@ -134,7 +134,7 @@ def repair(path: str, *, dry_run: bool, yes: bool, as_json: bool) -> None:
     """Repair the end of a log without losing anything.
 
     Adds the newline that a last line lacks, or saves a torn tail to a file beside the log and cuts it off. Everything
-    else stays as it is: readers skip damage in the middle of a log, and verify says what to do about it.
+    else stays unchanged: readers skip damage in the middle of a log, and verify says what to do about it.
     """
     check_can_ask(as_json=as_json, yes=yes, dry_run=dry_run)
     if stored_name(path) is not None:

@@ -47,7 +47,7 @@ class PlayedDemo:
     first: Told
     resumed: Told
     killed: str
-    """How the first process ended."""
+    """The outcome of the first process."""
     log_path: str
     stored_at_kill: list[Message]
     stored_at_end: list[Message]

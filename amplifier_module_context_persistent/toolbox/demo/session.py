@@ -166,7 +166,7 @@ class ScriptedLoader(ModuleLoader):  # type: ignore[misc]  # amplifier-core has 
             "tools-scripted": ("tools", tools),
         }
         if module_id not in own:
-            return await super().load(module_id, *args, **options)  # type: ignore[no-any-return]  # likewise
+            return await super().load(module_id, *args, **options)  # type: ignore[no-any-return]  # the base class has no types
         point, modules = own[module_id]
 
         async def mount(coordinator: Any) -> None:

@@ -3,7 +3,7 @@
 Rules:
 - The messages to remove are chosen when the purge begins. The other records are written to a new file beside the log
   (mode 0600), synced and read back, while others continue to append. Then the log is locked, the records that were
-  appended meanwhile are added, and the new file is synced and renamed over the log. A crash leaves the old log or the
+  appended since then are added, and the new file is synced and renamed over the log. A crash leaves the old log or the
   new one.
 - The new file is locked until the end, so that nobody appends to a file whose name could still be lost.
 - If another purge finishes first, this one fails.
@@ -167,7 +167,7 @@ def _rewrite(
     """Write the remaining records to a new log, and replace the old log. Do nothing if there is nothing to remove.
 
     Raises:
-        PurgeError: the log was purged, replaced or damaged meanwhile; nothing was changed.
+        PurgeError: another process purged or replaced the log, or the log was damaged; nothing was changed.
     """
     index = log.index
     unaltered = known.unaltered_in(index, purge) if known is not None else {}
@@ -181,7 +181,9 @@ def _rewrite(
         new.read_back()
         with new.holding():
             if log.index is not index:
-                raise PurgeError("the log was purged, replaced or damaged meanwhile; nothing was changed; try again")
+                raise PurgeError(
+                    "the log was purged or replaced by another process, or damaged; nothing was changed; try again"
+                )
             rewrite.take_appended(log.whole_lines(end))
             erasure = {"erasure": salt} if salt else {}
             lines.put(encode_control("purge", time=time, mode=purge.mode, **erasure, **counts.to_record()))

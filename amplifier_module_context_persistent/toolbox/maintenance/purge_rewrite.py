@@ -7,7 +7,7 @@ The new reset has the id, the reason and the time of the old one, so that two co
 have the same resets (`relation_of_copies`). A message that was never live, because its reset was interrupted, is not
 live afterwards either.
 
-The pass can continue with records that were appended meanwhile. The messages to remove are fixed when the pass begins,
+The pass can continue with records that were appended during it. The messages to remove are fixed when the pass begins,
 and no later message is removed. The lines get a new chain of checksums (`ChainedLines`), and are checked before they
 replace the log (`check_written`).
 """
@@ -162,7 +162,7 @@ class Rewrite:
         """Write all records except the records that the purge removes.
 
         Raises:
-            PurgeError: a line is too long, or the log is too damaged or was changed meanwhile.
+            PurgeError: a line is too long, or the log is too damaged or was changed during the pass.
         """
         old_index = self._reader.index
         if any(found.kind == "oversized" for found in old_index.damage):
@@ -335,7 +335,7 @@ class Rewrite:
         member = None if self._stays_live(ordinal) else Member(_INTERRUPTED, ordinal)
         index = self._reader.index  # while a purge is planned, it may not have read so far
         if ordinal >= self._total and not (ordinal < len(index) and index.is_live(ordinal)):
-            member = member_of(line)  # of a reset that was appended meanwhile and is not in force
+            member = member_of(line)  # of a reset that was appended during the pass and is not in force
         had_id = metadata_of(value).get("message_id") == own_id
         if had_id and changed == value and member == member_of(line) and has_crc(line):
             return line[:-CRC_TAIL_BYTES]

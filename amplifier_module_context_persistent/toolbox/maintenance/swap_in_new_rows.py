@@ -1,7 +1,7 @@
 """Purge a log in a database: replace the log's rows by new rows in one transaction.
 
 The records that stay are written as a new log, while others continue to append. Then the log's row is locked. The
-records appended meanwhile are added, the new log is read back, and it gets the old log's name with the next generation
+records appended since then are added, the new log is read back, and it gets the old log's name with the next generation
 number. Running sessions notice that their log was replaced, and read it again. The old rows are deleted in the same
 transaction. Their bytes stay on the server's disk until it vacuums, and in its write-ahead log, its replicas and
 backups until those are gone.
@@ -77,7 +77,9 @@ class NewLogRows:
             raise PurgeError(reason) from error
         except LogUnreadableError as error:
             if error.errno == errno.ENOENT:
-                raise PurgeError("the log was purged or replaced meanwhile; nothing was changed; try again") from error
+                raise PurgeError(
+                    "the log was purged or replaced by another process; nothing was changed; try again"
+                ) from error
             raise
 
     def read_back(self) -> Index:

@@ -55,7 +55,7 @@ ADVICE = {
     "leftover": "nothing of this log is lost; whatever left them, each purge of the session, and delete, removes them",
     "mode": "others may read it; make it private with chmod 600",
 }
-"""What to do about each kind of finding."""
+"""The remedy for each kind of finding."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ Rules of this package:
 - It only reads, except that it writes the report's file; and in a directory of reports the list and the note.
 - Data of a session reach the page as compressed JSON, or through the template's escaping. The script inserts them as
   text, never as markup.
-- `page/` has the template, the styles and the script, exactly as they are in the file: nothing is minified or built.
+- `page/` has the template, the styles and the script, which are copied into the file: nothing is minified or built.
 
 Where things are done:
 - what the page shows is read: `history` (messages, turns), `requests` (tokens, cost, what the model saw),

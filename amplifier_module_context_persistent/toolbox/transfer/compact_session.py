@@ -57,7 +57,7 @@ class _PurgedError(CompactError):
     """The log was purged while a plan was made."""
 
 
-_PURGED = "the session was purged meanwhile; nothing was changed; try again"
+_PURGED = "the session was purged by another process; nothing was changed; try again"
 _MOST_ATTEMPTS = 4
 
 
@@ -108,7 +108,7 @@ def compact_session(
 ) -> CompactResult:
     """Compact a session's view down to its target, or go back to the previous plan.
 
-    If the log is purged meanwhile, the plan is made again, because it may hold what was purged.
+    If another process purges the log, the plan is made again, because it may hold what was purged.
 
     Args:
         path: the session's log (a file, or a location in a database), which may be in use.
@@ -149,7 +149,7 @@ def _compact_once(
     """Compact a session's view as `compact_session` does, which describes arguments and errors.
 
     Raises:
-        _PurgedError: the log was purged meanwhile, so that the plan may hold what was purged; nothing was changed.
+        _PurgedError: another process purged the log, so that the plan may hold what was purged; nothing was changed.
     """
     with Transcript(path) as transcript, _noticing_purges(transcript):
         session = _Session.of(transcript, counter, budget_tokens)
@@ -175,7 +175,7 @@ def _compact_once(
 
 @contextmanager
 def _noticing_purges(transcript: Transcript) -> Iterator[None]:
-    """Raise a `_PurgedError` if a block cannot read a log in a database because it was purged meanwhile."""
+    """Raise a `_PurgedError` if a block cannot read a log in a database because another process purged it."""
     purges = _purges(transcript.reader.index)
     try:
         yield
@@ -407,7 +407,7 @@ def _append(log: Log, record: bytes, known: _Known) -> None:
         if found.purges != known.purges:
             raise _PurgedError(_PURGED)
         if found != known:
-            raise CompactError("the session was compacted or reset meanwhile; look at it, and try again")
+            raise CompactError("the session was compacted or reset by another process; look at it, and try again")
         return [record]
 
     append_all(log, prepare)

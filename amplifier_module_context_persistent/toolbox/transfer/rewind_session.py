@@ -136,9 +136,9 @@ def _reset(
 ) -> Callable[[Index], list[bytes]]:
     def prepare(index: Index) -> list[bytes]:
         if index.control_counts["purge"] != purges:  # the plan may hold what was purged
-            raise RewindError("the session was purged meanwhile; look at it, and rewind again")
+            raise RewindError("the session was purged by another process; look at it, and rewind again")
         if index.live[: len(past)] != past.ordinals or len(index.live) == len(past):
-            raise RewindError("the history was changed meanwhile; look at it, and rewind again")
+            raise RewindError("the history was changed by another process; look at it, and rewind again")
         ends = [index.find(first), index.find(past.message_id)]
         if ends != [past.ordinals[0], past.ordinals[-1]]:
             raise RewindError("two messages of this log have the same id, so its history cannot be cut there")

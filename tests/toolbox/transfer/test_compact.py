@@ -167,7 +167,7 @@ async def test_a_plan_that_was_made_meanwhile_stays(tmp_path: Path, monkeypatch:
         return opened(found, **options)
 
     monkeypatch.setattr(compact_module, "open_log", open_log)
-    with pytest.raises(CompactError, match="meanwhile"):
+    with pytest.raises(CompactError, match="by another process"):
         compacted(path, budget_tokens=1_000)
     assert len(records(path, "plan")) == len({plan["id"] for plan in records(path, "plan")})
     assert records(path, "plan")[-1]["budget_tokens"] == CONFIG["max_tokens"]
@@ -233,6 +233,6 @@ async def test_a_log_that_is_purged_again_and_again_is_given_up(
 
     monkeypatch.setattr(compact_module, "open_log", purge_first)
     before = len(records(tmp_path / "log", "plan"))
-    with pytest.raises(CompactError, match="was purged meanwhile"):
+    with pytest.raises(CompactError, match="was purged by another process"):
         compacted(tmp_path / "log", budget_tokens=1_000)
     assert len(records(tmp_path / "log", "plan")) == before

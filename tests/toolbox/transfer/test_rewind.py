@@ -191,7 +191,7 @@ def test_another_history_meanwhile_is_left_alone(tmp_path: Path, monkeypatch: py
     append(FileLog(tmp_path / "log"), 0, 1, 2, 3)
     with monkeypatch.context() as patch:
         meanwhile(patch, lambda: rewind_session(tmp_path / "log", "id-0"))
-        with pytest.raises(RewindError, match="meanwhile"):
+        with pytest.raises(RewindError, match="by another process"):
             rewind_session(tmp_path / "log", 3)
     assert numbers(FileLog(tmp_path / "log")) == [0]
     append(FileLog(tmp_path / "log"), 4, 5)
@@ -206,7 +206,7 @@ async def test_a_purge_meanwhile_is_not_undone(tmp_path: Path, monkeypatch: pyte
     """The plan that a rewind writes again may hold what was purged."""
     await play(tmp_path / "log", 8)
     meanwhile(monkeypatch, lambda: purged(str(tmp_path / "log"), redact("question 1")))
-    with pytest.raises(RewindError, match="purged meanwhile"):
+    with pytest.raises(RewindError, match="purged by another process"):
         rewind_session(tmp_path / "log", 4)
 
 

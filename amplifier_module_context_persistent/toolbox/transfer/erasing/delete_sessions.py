@@ -130,7 +130,7 @@ def with_sub_agents(sessions: Sequence[Overview]) -> Iterator[list[Overview]]:
 
 
 def plan_deletion(group: Sequence[Overview]) -> list[Deletion]:
-    """Plan the deletion of a session and of its sub-agents' sessions. If one of these is refused, all are refused."""
+    """Plan the deletion of a session and its sub-agents' sessions. If one deletion is refused, all are refused."""
     main_id = group[0].session.id
     planned = [Deletion(group[0], parent="")]
     planned += [Deletion(sub_agent, parent=main_id) for sub_agent in group[1:]]

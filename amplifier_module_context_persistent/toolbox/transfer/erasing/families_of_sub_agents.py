@@ -27,7 +27,7 @@ from .erased_session_names import header_at_start
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """What a session's log and the host say about where the session comes from."""
+    """The origin of a session, from its log and the host's metadata."""
 
     is_fork: bool = False
     parent: str = ""
@@ -118,12 +118,12 @@ def sub_agents_of(logs: Iterable[str], candidates: Sequence[SessionFile]) -> lis
 
 
 def belongs_to_any(log: str, logs: Iterable[str]) -> bool:
-    """Return whether a log, which may be gone, is that of a sub-agent of the session of one of these logs."""
+    """Return whether a log is the log of a sub-agent of a session in `logs`. The log may be missing."""
     return _is_below(_families_of(logs, [log]), log)
 
 
 Found = Mapping[str, tuple[Families, Collection[str]]]
-"""By place: the families of its sessions, and the ids of the sessions whose sub-agents are looked for."""
+"""The families of the sessions in each place, and the ids of the sessions whose sub-agents are looked for."""
 
 
 def _families_of(logs: Iterable[str], others: Iterable[str]) -> Found:

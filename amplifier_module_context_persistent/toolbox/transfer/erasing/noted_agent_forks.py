@@ -153,7 +153,7 @@ def redact_agent_fork(one: AgentFork, replace: Replace) -> None:
     """Write a file of ours again with a text replaced. Ids, names and times stay.
 
     Raises:
-        OSError: the file cannot be read or written, or was changed meanwhile; it is unchanged.
+        OSError: the file cannot be read or written, or the agent changed it; nothing was written.
     """
     before = os.stat(one.path)
     digest = hashlib.sha256()
@@ -168,7 +168,7 @@ def redact_agent_fork(one: AgentFork, replace: Replace) -> None:
         content = (size, digest.hexdigest())
         note_agent_fork(one.path, one.agent, one.log_id, content)
         if not one.is_ours() or not os.path.samestat(os.stat(one.path), before):
-            raise OSError(errno.EBUSY, f"{one.agent} went on with it meanwhile; purge again", one.path)
+            raise OSError(errno.EBUSY, f"{one.agent} went on with it during the purge; purge again", one.path)
         new.finish()
 
 

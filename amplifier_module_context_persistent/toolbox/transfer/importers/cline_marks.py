@@ -1,4 +1,4 @@
-"""What Cline and the programs made from it (Roo Code, Kilo Code) add to the messages of a provider's form.
+"""The texts that Cline and the programs made from it (Roo Code, Kilo Code) add to the messages of a provider's form.
 
 - A user's message ends with `<environment_details>`, which no person wrote. Without native calls of tools, the results
   are texts of a user's message: `[read_file for 'a'] Result:`.

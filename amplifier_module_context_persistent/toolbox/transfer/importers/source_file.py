@@ -91,7 +91,7 @@ class Source:
         self._list_begin = 0
         """The number of bytes before a list that is too long to be parsed at once."""
         self.unit = "line"
-        """What `lines` are: `line` for lines of the file, `entry` for entries of its document."""
+        """The unit of `lines`: `line` for lines of the file, `entry` for entries of its document."""
         self.spool = Spool()
         """Stores bytes that are needed later, until the source is closed."""
         self.passed_over = DocumentInText(None)

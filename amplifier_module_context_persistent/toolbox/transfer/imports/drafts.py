@@ -70,7 +70,7 @@ class EarlierImport:
 
 @dataclass(slots=True)
 class ImportTarget:
-    """Where a draft is written, and as which session."""
+    """The destination of a draft: its log, and its session."""
 
     session_id: str | None = None
     path: str = ""

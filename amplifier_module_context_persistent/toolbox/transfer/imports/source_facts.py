@@ -1,4 +1,4 @@
-"""What the source of an imported session says of it: its title, its directory, and the task of a sub-agent."""
+"""Facts about an imported session from its source: its title, its directory, and the task of a sub-agent."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ from ....sessions.session_is_open import is_held
 _BATCH_BYTES = 4 << 20
 _END_BYTES = 32
 OPEN = "the session is open there; close it, and sync again"
-MEANWHILE = "it was written to meanwhile; sync again"
+MEANWHILE = "it was written to by another process; sync again"
 
 
 class SyncError(ContextPersistentError, ValueError):

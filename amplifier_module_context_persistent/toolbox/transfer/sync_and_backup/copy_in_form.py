@@ -37,11 +37,11 @@ def copy_in_form(source: str, target: str, *, only_sound: bool = False) -> int:
     are_files = stored_name(source) is None and stored_name(target) is None
     if are_files and is_archived(source):
         with closing(LogReader(source)) as reader:
-            with suppress(DamagedArchiveError):  # it is copied as it is, like any damaged log
+            with suppress(DamagedArchiveError):  # it is copied unchanged, like any damaged log
                 read_log(reader)
             if only_sound:
                 check_sound(reader)
-            if reader.file.archive is not None:  # else the session has gone on meanwhile
+            if reader.file.archive is not None:  # else the session has gone on since it was archived
                 return _copy_file(reader.file, reader.file.archive.file_bytes, target)
     size = copy_log(source, target, only_sound=only_sound).size_bytes
     archive_like(source, target)

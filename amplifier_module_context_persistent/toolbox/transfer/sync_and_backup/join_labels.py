@@ -70,7 +70,7 @@ def join_labels(log: str, copy: str) -> None:
         copy: a copy that has nothing but labels beyond the records that both have.
 
     Raises:
-        SyncError: the log was written to meanwhile.
+        SyncError: another process has written to the log.
         LogError: a log cannot be read, or the log refused the append.
     """
     with closing(open_reader(log)) as one, closing(open_reader(copy)) as two:

@@ -84,7 +84,7 @@ def forget_synced(place: str) -> list[SyncedPlace]:
     """Remove a place from the list of synced places. The place itself is not changed, and need not exist any more.
 
     Args:
-        place: the place as a person names it for a sync, or as it was noted.
+        place: the directory or URL that a person names for a sync, or its noted form.
 
     Returns:
         The forgotten places; empty if none is noted by this name.

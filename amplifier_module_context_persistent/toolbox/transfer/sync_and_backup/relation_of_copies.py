@@ -46,7 +46,7 @@ _WORDS = {
     "reset_begin": "a changed history",
     "reset_commit": "a changed history",
 }
-"""What control records of a kind change, in words for a person."""
+"""The effect of each kind of control record, as text for the user."""
 _HEADER_BYTES = 4096
 _END_BYTES = 64
 _SAYS_SOMETHING = frozenset({"reset_begin", "reset_commit", "label", "hide", "pin"})

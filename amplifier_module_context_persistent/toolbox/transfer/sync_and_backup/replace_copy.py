@@ -43,8 +43,8 @@ def replace_copy(source: str, target: str, *, kept: str = "") -> None:
     Raises:
         SyncError: a session has the copy open, or it was written to in the meantime; nothing was changed.
         DamagedLogError: the new log is damaged; nothing was changed.
-        PurgeError: the copy was written to meanwhile, has other hard links, or belongs to another user; nothing was
-            changed.
+        PurgeError: another process has written to the copy, or the copy has other hard links, or belongs to another
+            user; nothing was changed.
         AppendError: the system or the server refused; the copy is unchanged.
         LogFailedError: the copy was replaced, but the system could not make the replacement durable; or a server did
             not say whether the copy was replaced.
@@ -73,8 +73,8 @@ def _replace_lines(path: str, lines: Iterable[bytes], *, check: Callable[[Stored
     """Replace a log's lines by other lines, in a file or in a database.
 
     The new file, or the new rows, are written and read back first. Then the log is locked, and replaced if nobody wrote
-    to the log meanwhile. A kill leaves the old log or the new one. The project's catalogue is removed before and after,
-    because it contains words of the log.
+    to the log since then. A kill leaves the old log or the new one. The project's catalogue is removed before and
+    after, because it contains words of the log.
 
     Args:
         path: the log's file, or its location in a database.
@@ -111,5 +111,5 @@ def _replace(log: StoredLog, new: NewLogFile | NewLogRows, lines: Iterable[bytes
         new.read_back()
         with new.holding():
             if log.index is not index or log.scanner.offset != end:
-                raise PurgeError("the log was written to meanwhile; nothing was changed; try again")
+                raise PurgeError("the log was written to by another process; nothing was changed; try again")
             new.take_place()

@@ -95,8 +95,8 @@ def finish(log: str) -> None:
 def host_files_made(log: str, origin: str, *, named_only: bool, now: Callable[[], str]) -> Iterator[None]:
     """Write the host's files beside a copy again, after the `with` block has appended to the copy.
 
-    This is for a copy that no host uses, because its session may have got a name meanwhile. It is also for a copy of
-    which a killed sync wrote only the log.
+    This is for a copy that no host uses, because its session may have got a name since the last sync. It is also for a
+    copy of which a killed sync wrote only the log.
 
     Raises:
         OSError: a file cannot be written; a second call finishes the work.

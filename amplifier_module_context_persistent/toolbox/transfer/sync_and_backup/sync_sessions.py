@@ -47,10 +47,10 @@ from .sync_sides import Projects, Side
 from .sync_step import HeldErased, HoldsErasedError, Pair, Step, What
 
 _LOOKS, _LOOK_S = 40, 0.05
-"""How often, and after which pauses, a sync looks whether another one is done with a session that both make."""
+"""The number of checks, and the pauses before them, whether another sync is done with a session that both make."""
 
 _MOST_TRIES = 3
-"""How often a step is carried out whose session other syncs make at the same time."""
+"""The number of attempts at a step whose session other syncs make at the same time."""
 _FAILURES = (ContextPersistentError, CatalogueError, OSError)
 
 
@@ -130,7 +130,7 @@ class Sync:
     def carry_out(self, step: Step) -> Step:
         """Carry out a planned step, and return the result: `What.LEFT`, with the reason in `why`, if the step fails.
 
-        If another sync has created the session on the same side meanwhile, the two copies are compared again.
+        If another sync has already created the session on the same side, the two copies are compared again.
         """
         for _ in range(_MOST_TRIES - 1):
             try:

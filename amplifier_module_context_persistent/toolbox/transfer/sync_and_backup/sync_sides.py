@@ -46,7 +46,7 @@ class Side:
 
     @property
     def where(self) -> str:
-        """Where the side's sessions are, in words for a person: "here" or "in NAME"."""
+        """The place of the side's sessions, as text for the user: "here" or "in NAME"."""
         return "here" if self.is_this_home else f"in {self.name}"
 
     def sessions(self) -> list[SessionFile]:

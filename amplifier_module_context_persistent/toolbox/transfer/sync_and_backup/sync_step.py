@@ -1,4 +1,4 @@
-"""One step of a sync: the action for one session, as it is planned, and as it was carried out."""
+"""One step of a sync: the planned action for one session, and its result."""
 
 from __future__ import annotations
 
