@@ -113,9 +113,9 @@ def _answer(contents: Sequence[Mapping[str, Any]]) -> Message:
 
 
 def _arguments(content: Mapping[str, Any]) -> dict[str, Any]:
-    given = content.get("arguments")
+    arguments = content.get("arguments")
     try:
-        value = parsed(given) if isinstance(given, str) else given
+        value = parsed(arguments) if isinstance(arguments, str) else arguments
     except ValueError:  # the model wrote invalid JSON; the body has the original
         return {}
     return value if isinstance(value, dict) else {}

@@ -94,16 +94,16 @@ def read(messages: Iterable[Mapping[str, Any]]) -> list[Message]:
 
 def usage(reported: Any) -> dict[str, Any]:
     """Return Anthropic's usage under the names that the log uses; the three input counts do not overlap."""
-    given = mapping(reported)
-    if not given:
+    report = mapping(reported)
+    if not report:
         return {}
-    read_tokens = given.get("cache_read_input_tokens")
-    kinds = mapping(given.get("cache_creation"))
+    read_tokens = report.get("cache_read_input_tokens")
+    kinds = mapping(report.get("cache_creation"))
     return usage_of(
-        input_tokens=total(given.get("input_tokens"), read_tokens),
-        output_tokens=given.get("output_tokens"),
+        input_tokens=total(report.get("input_tokens"), read_tokens),
+        output_tokens=report.get("output_tokens"),
         cache_read_tokens=read_tokens,
-        cache_write_tokens=given.get("cache_creation_input_tokens"),
+        cache_write_tokens=report.get("cache_creation_input_tokens"),
         cache_write_5m_tokens=kinds.get("ephemeral_5m_input_tokens") or None,
         cache_write_1h_tokens=kinds.get("ephemeral_1h_input_tokens") or None,
     )
@@ -125,15 +125,15 @@ def user_parts(blocks: Iterable[Mapping[str, Any]]) -> tuple[list[Message], list
     Raises:
         RecordError: a result has no id of its call, or its content is malformed.
     """
-    said: list[Message] = []
+    spoken: list[Message] = []
     results: list[Message] = []
     for position, block in enumerate(blocks):
         read_result = _read_result(position, block)
         if read_result is None:
-            said.append(dict(block))
+            spoken.append(dict(block))
         else:
             results.append(read_result)
-    return said, results
+    return spoken, results
 
 
 def _read_one(message: Mapping[str, Any]) -> list[Message]:
@@ -162,8 +162,8 @@ def _read_answer(message: Mapping[str, Any]) -> Message:
     metadata = {**metadata_of(message), **metadata_of(read_answer)}
     rest = without(message, *_ENVELOPE, "role", "content", "metadata")
     whole = {**read_answer, **rest, "metadata": metadata}
-    kept = without(message, "content", "role", "metadata", "type", "model", "usage", "stop_reason", *rest)
-    return marked(whole, NAME, beside=kept)
+    other_keys = without(message, "content", "role", "metadata", "type", "model", "usage", "stop_reason", *rest)
+    return marked(whole, NAME, beside=other_keys)
 
 
 def _read_block(block: Mapping[str, Any]) -> Message:
@@ -191,9 +191,9 @@ def _read_call(position: int, block: Mapping[str, Any]) -> Message | None:
 def _read_user_message(message: Mapping[str, Any], blocks: Sequence[Mapping[str, Any]]) -> list[Message]:
     """Return a user's message as canonical messages: one for each result and one for each run of other blocks."""
     parts = read_user_blocks(blocks, _read_result, dict, **without(message, "content", "metadata"))
-    given = metadata_of(message)
+    own_metadata = metadata_of(message)
     for number, part in enumerate(parts):
-        parts[number] = marked({**part, "metadata": {**_metadata(given, number), **metadata_of(part)}}, NAME)
+        parts[number] = marked({**part, "metadata": {**_metadata(own_metadata, number), **metadata_of(part)}}, NAME)
     return numbered_parts(parts, NAME) or [{**message, "content": []}]
 
 
@@ -318,17 +318,17 @@ def _write_one(message: Message, *, exact: bool) -> Message | None:
 
 
 def _answer_blocks(message: Message, *, exact: bool) -> list[Message]:
-    given = blocks_without_calls(message)
+    content_blocks = blocks_without_calls(message)
     thinking = message.get("thinking_block")
-    has_thinking = any(is_block(block, THINKING_BLOCKS) for block in given)
+    has_thinking = any(is_block(block, THINKING_BLOCKS) for block in content_blocks)
     if isinstance(thinking, dict) and not has_thinking:
-        given = [thinking, *given]
+        content_blocks = [thinking, *content_blocks]
     blocks = write_answer(
         message,
         NAME,
         lambda call_id, call: _write_call(call_id, call, message),
         lambda block: _answer_block(block, message, exact=exact),
-        given=given,
+        given=content_blocks,
     )
     if not exact:
         while blocks and is_block(blocks[-1], THINKING_BLOCKS):  # "the final block cannot be thinking"
@@ -408,15 +408,15 @@ def _is_anthropic_source(source: Any, form: str) -> bool:
     """
     if isinstance(source, str):
         return bool(source)
-    given = mapping(source)
-    kind = given.get("type")
-    media_type = given.get("media_type")
+    fields = mapping(source)
+    kind = fields.get("type")
+    media_type = fields.get("media_type")
     if kind == "base64":
         return bool(media_type == "application/pdf")
     if form in ("", NAME):
         return kind in _SOURCES
     if kind == "url":
-        return is_fetchable(text(given.get("url"))) and media_type in (None, "", "application/pdf")
+        return is_fetchable(text(fields.get("url"))) and media_type in (None, "", "application/pdf")
     return kind in ("text", "content")
 
 
@@ -441,7 +441,7 @@ def _medium(block: Mapping[str, Any], form: str) -> Message | None:
         form: the form of its message; a file id is of use only to the provider that gave it.
     """
     source = source_of(block)
-    given = block.get("source")
+    file_source = block.get("source")
     if source is None or source.kind not in ("image", "document"):
         return None
     is_image = source.kind == "image"
@@ -451,8 +451,8 @@ def _medium(block: Mapping[str, Any], form: str) -> Message | None:
         body = {"type": "base64", "media_type": source.media_type, "data": source.data}
     elif is_fetchable(source.url) and (is_image or source.media_type in ("", "application/pdf")):
         body = {"type": "url", "url": source.url}
-    elif isinstance(given, dict) and given.get("type") == "file" and form in ("", NAME):
-        body = given
+    elif isinstance(file_source, dict) and file_source.get("type") == "file" and form in ("", NAME):
+        body = file_source
     else:
         return None
     written: Message = {"type": source.kind, "source": body}

@@ -30,7 +30,7 @@ def with_ids(blocks: Iterable[Message], begin: str, open_calls: dict[str, None] 
             those that it answers are removed.
     """
     waiting = open_calls if open_calls is not None else {}
-    named = []
+    blocks_with_ids = []
     for position, block in enumerate(blocks, 1):
         kind = block.get("type")
         if kind == "tool_use":
@@ -43,8 +43,8 @@ def with_ids(blocks: Iterable[Message], begin: str, open_calls: dict[str, None] 
                 call_id = next(iter(waiting), f"{begin}-call{position}")
                 block = {**block, "tool_use_id": call_id}
             waiting.pop(call_id, None)
-        named.append(block)
-    return named
+        blocks_with_ids.append(block)
+    return blocks_with_ids
 
 
 def answered_calls(content: Any) -> list[str]:

@@ -36,7 +36,7 @@ def with_whole_pairs(messages: list[Message], *, goes_on: bool) -> list[Message]
     programs = _programs(merged)
     last = merged.pop() if goes_on and merged else None
     shown_messages = [_paired(message, programs) for message in merged]
-    paired = [shown for shown in shown_messages if shown is not None]
+    paired = [shown_message for shown_message in shown_messages if shown_message is not None]
     if last is not None:
         paired.append(last)
     return paired
@@ -146,13 +146,13 @@ def on_server(blocks: Iterable[Message], programs: Mapping[str, str] | None = No
             new_id = _server_id(blocks[call_position])
             new_ids[call_position] = new_id
             new_ids[position] = new_id
-    kept = list[Message]()
+    renamed = list[Message]()
     for position, block in enumerate(blocks):
         if position in new_ids:
-            kept.append({**block, _id_key(block): new_ids[position]})
+            renamed.append({**block, _id_key(block): new_ids[position]})
         elif not is_block(block, SERVER_CALLS | SERVER_RESULTS):
-            kept.append(block)
-    return kept
+            renamed.append(block)
+    return renamed
 
 
 def _id_key(block: Message) -> str:

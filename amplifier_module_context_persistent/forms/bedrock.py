@@ -116,10 +116,10 @@ def read_response(response: Mapping[str, Any]) -> list[Message]:
     Raises:
         RecordError: the response has no message.
     """
-    given = mapping(response.get("output")).get("message")
-    if not isinstance(given, Mapping):
+    message = mapping(response.get("output")).get("message")
+    if not isinstance(message, Mapping):
         raise refused(".output.message", "is missing", "give the whole answer of `converse`")
-    messages = _read_one(given)
+    messages = _read_one(message)
     facts = {
         "provider": NAME,
         "model": text(response.get("modelId")),
@@ -133,13 +133,13 @@ def read_response(response: Mapping[str, Any]) -> list[Message]:
 
 def usage(reported: Any) -> dict[str, Any]:
     """Return Bedrock's usage under the names that the log uses; the three input counts do not overlap."""
-    given = mapping(reported)
-    read_tokens = given.get("cacheReadInputTokens")
+    report = mapping(reported)
+    read_tokens = report.get("cacheReadInputTokens")
     return usage_of(
-        input_tokens=total(given.get("inputTokens"), read_tokens),
-        output_tokens=given.get("outputTokens"),
+        input_tokens=total(report.get("inputTokens"), read_tokens),
+        output_tokens=report.get("outputTokens"),
         cache_read_tokens=read_tokens,
-        cache_write_tokens=given.get("cacheWriteInputTokens"),
+        cache_write_tokens=report.get("cacheWriteInputTokens"),
     )
 
 
@@ -170,25 +170,25 @@ def _with_known_usage(metadata: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _read_call(position: int, block: Mapping[str, Any]) -> Message | None:
-    given = block.get("toolUse")
-    if not isinstance(given, Mapping) or given.get("type") == _ON_SERVER:
+    tool_use = block.get("toolUse")
+    if not isinstance(tool_use, Mapping) or tool_use.get("type") == _ON_SERVER:
         return None
-    call_id = call_id_in(given, "toolUseId", f".content[{position}].toolUse", of="call")
-    rest = without(given, "toolUseId", "name", "input")
+    call_id = call_id_in(tool_use, "toolUseId", f".content[{position}].toolUse", of="call")
+    rest = without(tool_use, "toolUseId", "name", "input")
     more = {"beside": rest} if rest else {}
-    return call(call_id, text(given.get("name")), given.get("input"), **more)
+    return call(call_id, text(tool_use.get("name")), tool_use.get("input"), **more)
 
 
 def _read_result(position: int, block: Mapping[str, Any]) -> Message | None:
-    given = block.get("toolResult")
-    if not isinstance(given, Mapping):
+    tool_result = block.get("toolResult")
+    if not isinstance(tool_result, Mapping):
         return None
     where = f".content[{position}].toolResult"
-    call_id = call_id_in(given, "toolUseId", where, of="result")
-    blocks = [_read_block(inner) for inner in objects_in(items(given.get("content")), f"{where}.content")]
-    read_result = result(call_id, blocks, failed=given.get("status") == "error")
-    kept = without(given, "toolUseId", "content")
-    return marked(read_result, NAME, beside={key: value for key, value in kept.items() if value != "error"})
+    call_id = call_id_in(tool_result, "toolUseId", where, of="result")
+    blocks = [_read_block(inner) for inner in objects_in(items(tool_result.get("content")), f"{where}.content")]
+    read_result = result(call_id, blocks, failed=tool_result.get("status") == "error")
+    other_keys = without(tool_result, "toolUseId", "content")
+    return marked(read_result, NAME, beside={key: value for key, value in other_keys.items() if value != "error"})
 
 
 def _read_block(block: Mapping[str, Any]) -> Message:
@@ -202,25 +202,25 @@ def _read_block(block: Mapping[str, Any]) -> Message:
     wrapped = _read_wrapped(block)
     if wrapped is not None:
         return wrapped
-    for kind, given in block.items():
+    for kind, value in block.items():
         if kind in _MEDIA:
-            has_source = isinstance(given, Mapping) and not _SOURCES.isdisjoint(mapping(given.get("source")))
-            return _read_medium(kind, given) if has_source else item_block(block)
+            has_source = isinstance(value, Mapping) and not _SOURCES.isdisjoint(mapping(value.get("source")))
+            return _read_medium(kind, value) if has_source else item_block(block)
     return item_block(block)
 
 
 def _read_wrapped(block: Mapping[str, Any]) -> Message | None:
     """Return the text of a block with citations or of a block for a guardrail; None for any other block."""
     if block.keys() == {_CITED}:
-        given = mapping(block[_CITED])
-        pieces = [mapping(piece) for piece in items(given.get("content"))]
+        cited = mapping(block[_CITED])
+        pieces = [mapping(piece) for piece in items(cited.get("content"))]
         if pieces and all(piece.keys() == {"text"} and isinstance(piece["text"], str) for piece in pieces):
-            rest = without(given, "content") if len(pieces) == 1 else dict(given)
+            rest = without(cited, "content") if len(pieces) == 1 else dict(cited)
             return text_block("".join(piece["text"] for piece in pieces), **{_CITED: rest})
     if block.keys() == {_GUARDED}:
-        given = mapping(mapping(block[_GUARDED]).get("text"))
-        if block[_GUARDED].keys() == {"text"} and isinstance(given.get("text"), str):
-            return text_block(given["text"], **{_GUARDED: without(given, "text")})
+        guarded = mapping(mapping(block[_GUARDED]).get("text"))
+        if block[_GUARDED].keys() == {"text"} and isinstance(guarded.get("text"), str):
+            return text_block(guarded["text"], **{_GUARDED: without(guarded, "text")})
     return None
 
 
@@ -378,8 +378,8 @@ def _write_medium(block: Mapping[str, Any], *, is_own_form: bool) -> Message | N
     source = source_of(block)
     if source is None:
         return None
-    given = mapping(block.get("source"))
-    media_type = source.media_type or text(given.get("media_type"))
+    source_fields = mapping(block.get("source"))
+    media_type = source.media_type or text(source_fields.get("media_type"))
     form = _FORMATS.get(media_type, "")
     if not form:
         return None
@@ -388,7 +388,7 @@ def _write_medium(block: Mapping[str, Any], *, is_own_form: bool) -> Message | N
     elif source.text:
         body = {"text": source.text}
     elif source.url.startswith("s3://"):
-        body = {"s3Location": {"uri": source.url, **mapping(given.get("location"))}}
+        body = {"s3Location": {"uri": source.url, **mapping(source_fields.get("location"))}}
     else:
         return None
     more = without(block, "type", "source", "title", "cache_control", "original", "visibility", "detail")

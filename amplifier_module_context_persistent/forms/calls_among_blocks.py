@@ -30,8 +30,8 @@ def read_answer(
         read_block: returns any other block in canonical form.
         metadata: more metadata of the answer; empty values are left out.
     """
-    kept, calls, places = split_calls(blocks, read_call, read_block)
-    return answer(kept, calls, places, **metadata)
+    other_blocks, calls, places = split_calls(blocks, read_call, read_block)
+    return answer(other_blocks, calls, places, **metadata)
 
 
 def split_calls(
@@ -46,17 +46,17 @@ def split_calls(
         read_call: as for `read_answer`.
         read_block: as for `read_answer`.
     """
-    kept: list[Message] = []
+    other_blocks: list[Message] = []
     calls: list[Message] = []
     places: list[int] = []
     for position, block in enumerate(blocks):
         called = read_call(position, block)
         if called is None:
-            kept.append(read_block(block))
+            other_blocks.append(read_block(block))
         else:
             calls.append(called)
             places.append(position)
-    return kept, calls, places
+    return other_blocks, calls, places
 
 
 def read_user_blocks(

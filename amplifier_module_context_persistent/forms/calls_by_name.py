@@ -68,8 +68,8 @@ class _Calls:
         if not _is_result(message):
             return message
         calls = [call for call in self._calls if call_name_of(call) == message.get("name")]
-        kept = beside(message)
-        has_own_id = not kept.get("unnamed")
+        form_keys = beside(message)
+        has_own_id = not form_keys.get("unnamed")
         if has_own_id:
             if any(call["id"] == message["tool_call_id"] for call in self._calls):
                 return message
@@ -81,8 +81,8 @@ class _Calls:
         if call_id == message["tool_call_id"]:
             return message
         if has_own_id:
-            kept = {**kept, "id": message["tool_call_id"]}
-        return marked({**message, "tool_call_id": call_id}, GEMINI, beside=kept)
+            form_keys = {**form_keys, "id": message["tool_call_id"]}
+        return marked({**message, "tool_call_id": call_id}, GEMINI, beside=form_keys)
 
 
 def _calls(message: Message) -> list[Mapping[str, Any]]:

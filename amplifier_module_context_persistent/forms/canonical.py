@@ -230,10 +230,10 @@ def _object_in(arguments: str) -> Any:
     if not arguments.strip():
         return {}
     try:
-        given = parsed(arguments)
+        value = parsed(arguments)
     except ValueError:
         return arguments
-    return given if isinstance(given, dict) else arguments
+    return value if isinstance(value, dict) else arguments
 
 
 def parsed_calls(message: Message) -> Message:

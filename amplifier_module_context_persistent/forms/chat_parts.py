@@ -47,8 +47,8 @@ def read_part(part: Mapping[str, Any]) -> Message:
             more = without(mapping(part[kind]), "url") | without(part, "type", kind)
             return medium(kind.removesuffix("_url"), source_from_url(url), **more)
     if kind == "input_audio":
-        given = mapping(part.get("input_audio"))
-        source = base64_source(text(given.get("data")), f"audio/{text(given.get('format')) or 'wav'}")
+        audio = mapping(part.get("input_audio"))
+        source = base64_source(text(audio.get("data")), f"audio/{text(audio.get('format')) or 'wav'}")
         return medium("audio", source, **without(part, "type", "input_audio"))
     if kind == "file":
         return file_block(mapping(part.get("file")), without(part, "type", "file"))
@@ -84,9 +84,9 @@ def file_part(block: Mapping[str, Any], form: str) -> Message | None:
     source = source_of(block)
     if source is None or source.kind != "document":
         return None
-    given = mapping(block.get("source"))
-    if given.get("type") == "file" and text(given.get("file_id")) and form in ("", *_OF_OPENAI):
-        return {"file_id": given["file_id"]}
+    source_fields = mapping(block.get("source"))
+    if source_fields.get("type") == "file" and text(source_fields.get("file_id")) and form in ("", *_OF_OPENAI):
+        return {"file_id": source_fields["file_id"]}
     if source.data and (source.media_type == "application/pdf" or form in _OF_OPENAI):
         return {"filename": source.name or "document.pdf", "file_data": source.address}
     return None
@@ -150,8 +150,8 @@ def spoken_part(block: Mapping[str, Any]) -> Message | None:
 
 def _audio_format(media_type: str) -> str:
     """Return OpenAI's name for a format of audio; "" for a format that OpenAI does not accept."""
-    named = media_type.rpartition("/")[2].removeprefix("x-").replace("mpeg", "mp3")
-    return named if named in ("wav", "mp3") else ""
+    audio_format = media_type.rpartition("/")[2].removeprefix("x-").replace("mpeg", "mp3")
+    return audio_format if audio_format in ("wav", "mp3") else ""
 
 
 def text_part(block: Mapping[str, Any]) -> Message | None:

@@ -58,9 +58,9 @@ def entries_in(messages: Iterable[Message]) -> Iterator[dict[str, Any]]:
 def _parts_of(entry: Mapping[str, Any]) -> list[Message]:
     message = mapping(entry.get("message"))
     if entry.get("type") in ("user", "assistant") and message.get("role") in ("user", "assistant"):
-        given = {key: value for key, value in message.items() if key in _OF_ANTHROPIC}
+        anthropic_message = {key: value for key, value in message.items() if key in _OF_ANTHROPIC}
         try:
-            parts = [unmarked(part) for part in anthropic.read([given])]
+            parts = [unmarked(part) for part in anthropic.read([anthropic_message])]
         except RecordError:  # malformed: stored as an entry that is not sent to models
             parts = []
         if can_be_stored(parts):

@@ -122,11 +122,11 @@ def read_response(response: Mapping[str, Any]) -> list[Message]:
 
 def usage(reported: Any) -> dict[str, Any]:
     """Return Google's usage under the names that the log uses; thinking counts as output."""
-    given = {_camel(key): value for key, value in mapping(reported).items()}
+    report = {_camel(key): value for key, value in mapping(reported).items()}
     return usage_of(
-        input_tokens=total(given.get("promptTokenCount"), given.get("toolUsePromptTokenCount")),
-        output_tokens=total(given.get("candidatesTokenCount"), given.get("thoughtsTokenCount")),
-        cache_read_tokens=given.get("cachedContentTokenCount"),
+        input_tokens=total(report.get("promptTokenCount"), report.get("toolUsePromptTokenCount")),
+        output_tokens=total(report.get("candidatesTokenCount"), report.get("thoughtsTokenCount")),
+        cache_read_tokens=report.get("cachedContentTokenCount"),
     )
 
 
@@ -142,8 +142,8 @@ def parts_in(content: Any) -> list[Mapping[str, Any]]:
     """Return the parts of a content, with the names of keys in camel case."""
     parts = list[Mapping[str, Any]]()
     given_parts = content if isinstance(content, list) else [content]
-    for given in given_parts:
-        part = text_block(given) if isinstance(given, str) else given
+    for value in given_parts:
+        part = text_block(value) if isinstance(value, str) else value
         if part.get("type") == "text":  # as other forms have it; a part of Google has no type
             part = without(part, "type")
         parts.append(_with_camel(part))
@@ -190,15 +190,19 @@ def _numbered_calls(parts: Iterable[Mapping[str, Any]]) -> dict[int, Message]:
     calls_of: Counter[str] = Counter()
     calls: dict[int, Message] = {}
     for position, part in enumerate(parts):
-        given = part.get("functionCall")
-        if not isinstance(given, Mapping):
+        function_call = part.get("functionCall")
+        if not isinstance(function_call, Mapping):
             continue
-        name = text(given.get("name"))
+        name = text(function_call.get("name"))
         calls_of[name] += 1
-        call_id = text(given.get("id"))
-        facts = {"unnamed": not call_id, "bare": "args" not in given, "beside": without(given, "id", "name", "args")}
+        call_id = text(function_call.get("id"))
+        facts = {
+            "unnamed": not call_id,
+            "bare": "args" not in function_call,
+            "beside": without(function_call, "id", "name", "args"),
+        }
         more = _more(part, "functionCall") | {key: value for key, value in facts.items() if value}
-        calls[position] = call(call_id or _id_for(name, calls_of[name]), name, given.get("args"), **more)
+        calls[position] = call(call_id or _id_for(name, calls_of[name]), name, function_call.get("args"), **more)
     return calls
 
 
@@ -234,7 +238,7 @@ def _read_result(given: Mapping[str, Any], number: int) -> Message:
     call_id = text(given.get("id"))
     if not name and not call_id:
         raise refused(".parts", "a functionResponse has neither name nor id", "give the name of its functionCall")
-    kept: Message = {} if call_id else {"unnamed": True}
+    other_keys: Message = {} if call_id else {"unnamed": True}
     response = given.get("response")
     content: Any = as_json(response)
     key = ""
@@ -242,13 +246,13 @@ def _read_result(given: Mapping[str, Any], number: int) -> Message:
         (key,) = response
         if key in ("output", "result", "error") and isinstance(response[key], str):
             content = response[key]
-            kept["key"] = key
+            other_keys["key"] = key
     inner = given.get("parts")
     if inner:
         content = [text_block(content), *[read_part(part) for part in parts_in(inner)]]
-    kept |= without(given, "id", "name", "response", "parts")
+    other_keys |= without(given, "id", "name", "response", "parts")
     read_result = result(call_id or _id_for(name, number), content, failed=key == "error", name=name)
-    return marked(read_result, NAME, beside=kept)
+    return marked(read_result, NAME, beside=other_keys)
 
 
 def said_in_result(part: Any) -> Any:
@@ -357,13 +361,13 @@ def _signature(block: Mapping[str, Any]) -> Message:
 
 def _write_result(message: Message, names: Mapping[str, str], *, exact: bool) -> Message:
     is_own_form = _is_own(message)
-    kept = beside(message)
+    form_keys = beside(message)
     call_id = str(message.get("tool_call_id"))
     function: Message = {}
     if not is_own_form:
         function["id"] = call_id
-    elif not kept.get("unnamed"):
-        function["id"] = kept.get("id", call_id)
+    elif not form_keys.get("unnamed"):
+        function["id"] = form_keys.get("id", call_id)
     function["name"] = text(message.get("name")) or names.get(call_id, "unknown")
     function["response"] = _response(message, is_own_form=is_own_form)
     parts = [_part(block, message, exact=exact) for block in result_blocks(message) if _is_medium(block)]
@@ -371,7 +375,7 @@ def _write_result(message: Message, names: Mapping[str, str], *, exact: bool) ->
     if media:
         function["parts"] = media
     if is_own_form:
-        function |= without(kept, "key", "unnamed", "role", "id")
+        function |= without(form_keys, "key", "unnamed", "role", "id")
     return {"functionResponse": function}
 
 

@@ -67,19 +67,19 @@ def _read_one(message: Mapping[str, Any]) -> Message:
         remedy = "add it: {'role': 'tool', 'tool_call_id': ..., **result}"
         raise refused(".tool_call_id", "is missing: a result of an MCP tool does not name its call", remedy)
     content: Any = message.get("content")
-    kept = without(message, "content", "role", "tool_call_id", "name", "metadata", "isError", "timestamp")
+    form_keys = without(message, "content", "role", "tool_call_id", "name", "metadata", "isError", "timestamp")
     structured = message.get("structuredContent")
     if structured is not None and not content:
         content = [text_block(as_json(structured), structured=True)]
-        del kept["structuredContent"]
+        del form_keys["structuredContent"]
     elif isinstance(content, list):
         content = [read_block(block) for block in objects_in(content, ".content")]
-    rest = {key: value for key, value in message.items() if key not in ("content", *kept, *ON_RESULTS)}
+    rest = {key: value for key, value in message.items() if key not in ("content", *form_keys, *ON_RESULTS)}
     metadata = dict(mapping(message.get("metadata")))
     if message.get("isError") is True:
         metadata["is_error"] = True
     whole = {"role": "tool", **rest, "content": content, "metadata": metadata}
-    return marked(whole, NAME, beside=kept)
+    return marked(whole, NAME, beside=form_keys)
 
 
 def read_block(block: Mapping[str, Any]) -> Message:

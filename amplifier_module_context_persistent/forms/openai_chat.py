@@ -119,13 +119,13 @@ _COMPLETION = ("object", "choices", "model", "usage", "created", "system_fingerp
 
 def usage(reported: Any) -> dict[str, Any]:
     """Return OpenAI's usage, from either of its APIs, under the names that the log uses."""
-    given = mapping(reported)
-    if not given:
+    report = mapping(reported)
+    if not report:
         return {}
-    details = mapping(given.get("prompt_tokens_details")) or mapping(given.get("input_tokens_details"))
+    details = mapping(report.get("prompt_tokens_details")) or mapping(report.get("input_tokens_details"))
     return usage_of(
-        input_tokens=total(given.get("prompt_tokens", given.get("input_tokens"))),
-        output_tokens=total(given.get("completion_tokens", given.get("output_tokens"))),
+        input_tokens=total(report.get("prompt_tokens", report.get("input_tokens"))),
+        output_tokens=total(report.get("completion_tokens", report.get("output_tokens"))),
         cache_read_tokens=details.get("cached_tokens"),
     )
 
@@ -143,8 +143,8 @@ def _read_one(message: Mapping[str, Any]) -> Message:
 
 
 def _read_answer(message: Mapping[str, Any], content: Any) -> Message:
-    kept: Message = {}  # what has no place in the canonical message
-    thoughts = _thoughts_of(message, kept)
+    form_keys: Message = {}  # what has no place in the canonical message
+    thoughts = _thoughts_of(message, form_keys)
     refusal = text(message.get("refusal"))
     audio = mapping(message.get("audio"))
     transcript = text(audio.get("transcript"))
@@ -161,11 +161,11 @@ def _read_answer(message: Mapping[str, Any], content: Any) -> Message:
     read_answer: Message = {"role": "assistant", "content": content, **more}
     for key in ("annotations", _DETAILS):
         if message.get(key):
-            kept[key] = message[key]
+            form_keys[key] = message[key]
     if transcript:
-        kept["audio"] = without(audio, "transcript")
+        form_keys["audio"] = without(audio, "transcript")
     if refusal:
-        kept["refusal"] = True
+        form_keys["refusal"] = True
     calls = message.get("tool_calls")
     legacy_call = message.get("function_call")
     if isinstance(calls, list) and calls:
@@ -173,8 +173,8 @@ def _read_answer(message: Mapping[str, Any], content: Any) -> Message:
     elif legacy_call is not None and isinstance(legacy_call, Mapping):
         new_call = {"id": _legacy_id(legacy_call), "type": "function", "function": dict(legacy_call)}
         read_answer["tool_calls"] = [new_call]
-        kept["function_call"] = True
-    return marked(read_answer, NAME, beside=kept)
+        form_keys["function_call"] = True
+    return marked(read_answer, NAME, beside=form_keys)
 
 
 def _thoughts_of(message: Mapping[str, Any], kept: Message) -> list[Message]:
@@ -307,39 +307,39 @@ def _result_parts(blocks: Sequence[Message], message: Message, *, exact: bool) -
 
 def _exact_answer(message: Message) -> Message:
     """Return an answer in the form in which it was added."""
-    kept = beside(message)
+    form_keys = beside(message)
     blocks = blocks_without_calls(message)
     thinking = [block for block in blocks if is_block(block, THINKING_BLOCKS)]
     spoken = [block for block in blocks if not is_block(block, THINKING_BLOCKS)]
     refusals = list[str]()
-    if kept.get("refusal"):  # the refusal was beside the content
+    if form_keys.get("refusal"):  # the refusal was beside the content
         refusals = [block["text"] for block in spoken if block.get("refusal") is True]
         spoken = [block for block in spoken if not block.get("refusal")]
-    content = _exact_content(message, spoken, is_text=bool(kept.get("refusal") or thinking))
+    content = _exact_content(message, spoken, is_text=bool(form_keys.get("refusal") or thinking))
     answer: Message = {"role": "assistant", "content": content if content != [] else None}
-    answer |= _exact_thinking(thinking, key=text(kept.get("thoughts")) or _THOUGHTS[0])
+    answer |= _exact_thinking(thinking, key=text(form_keys.get("thoughts")) or _THOUGHTS[0])
     if refusals:
         answer["refusal"] = "\n".join(refusals)
     answer |= _named(message)
-    if _DETAILS in kept:
-        answer[_DETAILS] = kept[_DETAILS]
+    if _DETAILS in form_keys:
+        answer[_DETAILS] = form_keys[_DETAILS]
     audio_reference = _audio_in(blocks)
     if audio_reference is not None:
         answer |= {"content": None, "audio": audio_reference}
     calls = given_calls(message)
-    if calls and kept.get("function_call"):  # the older form, with one call
+    if calls and form_keys.get("function_call"):  # the older form, with one call
         (first_call, *_) = calls.values()
         answer["function_call"] = mapping(first_call.get("function"))
         return answer
     if calls:
         answer["tool_calls"] = [_write_call(call_id, call, keeps_given=True) for call_id, call in calls.items()]
-    if "audio" in kept:
-        audio = dict(mapping(kept["audio"]))
+    if "audio" in form_keys:
+        audio = dict(mapping(form_keys["audio"]))
         if isinstance(content, str):
             audio["transcript"] = content
         answer |= {"content": None, "audio": audio}
-    if "annotations" in kept:
-        answer["annotations"] = kept["annotations"]
+    if "annotations" in form_keys:
+        answer["annotations"] = form_keys["annotations"]
     return answer
 
 
@@ -370,11 +370,11 @@ def _exact_content(message: Message, spoken: Iterable[Message], *, is_text: bool
 
 def _added_by_server(message: Message) -> Message:
     """Return the reasoning of an answer under the keys that its server used."""
-    kept = beside(message)
+    form_keys = beside(message)
     added: Message = {}
-    if _DETAILS in kept:
-        added[_DETAILS] = kept[_DETAILS]
-    key = text(kept.get("thoughts"))
+    if _DETAILS in form_keys:
+        added[_DETAILS] = form_keys[_DETAILS]
+    key = text(form_keys.get("thoughts"))
     thinking = [block for block in blocks_without_calls(message) if is_block(block, THINKING_BLOCKS)]
     if key and thinking:
         added[key] = thinking if key == "thinking_blocks" else _joined_thinking(thinking)
@@ -468,10 +468,10 @@ def _write_call(call_id: str, call: Message, *, keeps_given: bool) -> Message:
         return {"id": call_id, "type": "custom", "custom": {"name": call_name_of(call), "input": tool_input}}
     if keeps_given and isinstance(call.get("function"), Mapping):
         return call
-    given = given_arguments_of(call)
+    written_arguments = given_arguments_of(call)
     is_object = arguments.keys() != {"arguments"}  # else the model's text is no JSON object
-    if is_block(call, {"function"}) and isinstance(given, str) and given and is_object:
-        arguments_text = given
+    if is_block(call, {"function"}) and isinstance(written_arguments, str) and written_arguments and is_object:
+        arguments_text = written_arguments
     else:
         arguments_text = to_json(arguments)
     return _function(call_id, call_name_of(call), arguments_text)

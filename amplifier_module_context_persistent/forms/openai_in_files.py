@@ -133,8 +133,8 @@ def read_output(item: Mapping[str, Any], kind: str) -> tuple[str, Any, bool]:
 def read_chat_answer(message: Mapping[str, Any]) -> tuple[list[Message], list[Message]]:
     """Return the content blocks and the calls of an answer of Chat Completions. A call without an id gets the id ""."""
     calls = [mapping(call) for call in items(message.get("tool_calls"))]
-    given = {**message, "content": blocks_of(message.get("content")), "tool_calls": calls}
-    [answer] = openai_chat.read([given])
+    chat_message = {**message, "content": blocks_of(message.get("content")), "tool_calls": calls}
+    [answer] = openai_chat.read([chat_message])
     read_calls = parsed_calls(answer).get("tool_calls", [])
     if is_older_call(message):
         read_calls = [{**call, "id": ""} for call in read_calls]
@@ -195,8 +195,12 @@ def as_function(item: Mapping[str, Any]) -> Mapping[str, Any]:
     if kind not in _MORE or not text(item.get("call_id")):
         return item
     if kind == _SEARCH_CALL:
-        named = {"type": "function_call", "name": "tool_search", "arguments": as_json(mapping(item.get("arguments")))}
-        return {"call_id": item["call_id"], **named}
+        function_call = {
+            "type": "function_call",
+            "name": "tool_search",
+            "arguments": as_json(mapping(item.get("arguments"))),
+        }
+        return {"call_id": item["call_id"], **function_call}
     output = mapping(item.get("output"))
     if kind == _SEARCH_OUTPUT:
         return {"type": "function_call_output", "call_id": item["call_id"], "output": as_json(items(item.get("tools")))}

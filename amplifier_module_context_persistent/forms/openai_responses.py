@@ -278,30 +278,30 @@ def _items_of_answer(
     shows_reasoning = any(reasoning_item(block) is not None for block in ordered)
     bound = Bound.KEPT if exact else reasoning.of(message, shows=shows_reasoning)
     keeps_ids = is_own_form and bound is Bound.KEPT
-    made: list[Message] = []
+    answer_items: list[Message] = []
     for block in ordered:
         original = original_of(block)
         if block.get("type") == "tool_call":
             call_id, call = block["call"]
             lacks_screenshot = call_id in unseen and mapping(call.get("item")).get("type") == "computer_call"
             as_function = bound is Bound.LOST or lacks_screenshot
-            made.append(write_call(call_id, call, keeps_ids=keeps_ids, as_function=as_function))
+            answer_items.append(write_call(call_id, call, keeps_ids=keeps_ids, as_function=as_function))
         elif exact and block.get(CARRIED):
             continue
         elif is_block(block, THINKING_BLOCKS):
             item = reasoning_item(block)
             if item is not None:
-                made.append(item)
+                answer_items.append(item)
         elif is_own_form and is_item(original) and not _is_lost(original, bound):
-            made.append(dict(original))
-        elif is_own_form and block.get("item") == _SAME and made and made[-1].get("type") == "message":
-            made[-1]["content"].append(_answer_part(block, exact=exact))
+            answer_items.append(dict(original))
+        elif is_own_form and block.get("item") == _SAME and answer_items and answer_items[-1].get("type") == "message":
+            answer_items[-1]["content"].append(_answer_part(block, exact=exact))
         else:
-            made += _answer_message(block, keeps_ids=keeps_ids, exact=exact)
+            answer_items += _answer_message(block, keeps_ids=keeps_ids, exact=exact)
     if not exact:
-        while made and made[-1].get("type") == "reasoning":  # reasoning needs an item after it
-            made.pop()
-    return made
+        while answer_items and answer_items[-1].get("type") == "reasoning":  # reasoning needs an item after it
+            answer_items.pop()
+    return answer_items
 
 
 def _blocks_in_order(message: Message, *, is_own_form: bool) -> list[Message]:
@@ -362,8 +362,8 @@ def _write_message_item(message: Message, *, exact: bool) -> Iterator[Message]:
     if not keeps_list and all(part["type"] == "input_text" for part in parts):
         content = "\n".join(part["text"] for part in parts)
     if content or exact:
-        kept = beside(message) if is_own_form else {}
-        yield {**without(kept, "id", "status"), "role": message["role"], "content": content, **_ids(kept)}
+        form_keys = beside(message) if is_own_form else {}
+        yield {**without(form_keys, "id", "status"), "role": message["role"], "content": content, **_ids(form_keys)}
 
 
 def _ids(kept: Mapping[str, Any]) -> Message:

@@ -92,8 +92,8 @@ def _blocks(content: Any) -> list[Message]:
         elif kind == "binary":
             media_type = text(item.get("media_type"))
             family = media_type.partition("/")[0]
-            made = family if family in ("image", "audio", "video") else "document"
-            blocks.append(medium(made, base64_source(text(item.get("data")), media_type)))
+            block_kind = family if family in ("image", "audio", "video") else "document"
+            blocks.append(medium(block_kind, base64_source(text(item.get("data")), media_type)))
         else:
             blocks.append(text_block(text(mapping(item).get("content")) or f"[{kind or 'item'}]"))
     return blocks

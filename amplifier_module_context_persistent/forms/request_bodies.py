@@ -121,8 +121,8 @@ def to_openai_responses(view: View, *, tools: Tools | None = None, max_tokens: i
     Raises:
         ValueError: an item is not a message, or no message can be sent.
     """
-    system, given = _system_and_talk(view, OPENAI)
-    talk = _without_lines(given, openai_responses.is_one_answer)
+    system, given_talk = _system_and_talk(view, OPENAI)
+    talk = _without_lines(given_talk, openai_responses.is_one_answer)
     return _given(
         instructions=system,
         input=_checked(openai_responses.write(talk)),
@@ -219,12 +219,12 @@ def in_order(messages: View, family: str, form: str = "") -> list[Message]:
 
 
 def _canonical(messages: View, form: str) -> list[Message]:
-    given: list[Message] = []
+    stored: list[Message] = []
     for position, message in enumerate(messages):
         if not isinstance(message, Mapping):
             raise _no_message(position, message)
-        given.append(dict(message))
-    read = read_given(given, before=form, guesses=bool(form))
+        stored.append(dict(message))
+    read = read_given(stored, before=form, guesses=bool(form))
     for position, message in enumerate(read):
         if not isinstance(message.get("role"), str):
             raise _no_message(position, message)
@@ -271,12 +271,12 @@ def _without_lines(messages: Sequence[Message], goes_on: Callable[[Message, Mess
         goes_on: called with an answer and the message after the line (empty at the end); returns whether that message
             continues the answer.
     """
-    kept: list[Message] = []
+    without_lines: list[Message] = []
     for message, after in zip_longest(messages, messages[1:], fillvalue=_NOTHING):
         is_line = message["role"] == "user" and metadata_of(message).get("source") == COMPACTION_SOURCE
-        if not (is_line and kept and goes_on(kept[-1], after)):
-            kept.append(message)
-    return kept
+        if not (is_line and without_lines and goes_on(without_lines[-1], after)):
+            without_lines.append(message)
+    return without_lines
 
 
 # -- cache marks -------------------------------------------------------------------------------------------------------

@@ -61,13 +61,13 @@ def read_call(item: Mapping[str, Any], kind: str) -> Message:
         function = {"name": text(item.get("name")), "arguments": item.get("arguments", "{}")}
         read_call: Message = {"id": call_id, "type": "function", "function": function}
         return {**read_call, "item": rest} if rest else read_call
-    given = item.get(key)
-    arguments = given if isinstance(given, Mapping) else {key: given}
+    value = item.get(key)
+    arguments = value if isinstance(value, Mapping) else {key: value}
     name = text(item.get("name")) or kind.removesuffix("_call")
-    kept: Message = {"type": kind}
+    item_keys: Message = {"type": kind}
     if id_key == "id":
-        kept["by"] = id_key
-    return {"id": call_id, "tool": name, "arguments": arguments, "item": {**kept, **rest}}
+        item_keys["by"] = id_key
+    return {"id": call_id, "tool": name, "arguments": arguments, "item": {**item_keys, **rest}}
 
 
 def write_call(call_id: str, call: Message, *, keeps_ids: bool, as_function: bool = False) -> Message:
@@ -104,11 +104,11 @@ def write_call(call_id: str, call: Message, *, keeps_ids: bool, as_function: boo
 
 def _arguments_text(call: Message) -> str:
     """Return the arguments of a call as JSON: the model's own text, if that text is the JSON of an object."""
-    given = given_arguments_of(call)
+    written_arguments = given_arguments_of(call)
     arguments = call_arguments_of(call)
     is_object = arguments.keys() != {"arguments"}
-    if isinstance(given, str) and given.strip() and is_object:
-        return given
+    if isinstance(written_arguments, str) and written_arguments.strip() and is_object:
+        return written_arguments
     return as_json(arguments)
 
 
@@ -122,7 +122,7 @@ def read_output(item: Mapping[str, Any], kind: str) -> Message:
     call_id = call_id_in(item, id_key, "", of="result")
     output = item.get("output")
     has_failed = mapping(output).get("success") is False or item.get("status") == "failed"
-    kept = without(item, id_key, "output", "metadata")
+    form_keys = without(item, id_key, "output", "metadata")
     content: Any = output
     if kind == "computer_call_output" and isinstance(output, Mapping):
         content = [read_part(output)]
@@ -132,16 +132,16 @@ def read_output(item: Mapping[str, Any], kind: str) -> Message:
             content += _chunk(chunk, number)
             has_failed = has_failed or bool(mapping(chunk.get("outcome")).get("exit_code"))
         if output:
-            kept["chunks"] = [without(mapping(chunk), *_STREAMS) for chunk in output]
+            form_keys["chunks"] = [without(mapping(chunk), *_STREAMS) for chunk in output]
     elif isinstance(output, list):
         content = [read_part(part) for part in objects_in(output, ".output")]
     elif output is None:
         content = ""
     if id_key == "id":
-        kept["by"] = id_key
+        form_keys["by"] = id_key
     read_result = result(call_id, content, failed=has_failed)
     whole = {**read_result, "metadata": {**mapping(item.get("metadata")), **metadata_of(read_result)}}
-    return marked(whole, RESPONSES, beside=kept)
+    return marked(whole, RESPONSES, beside=form_keys)
 
 
 def write_output(message: Message, kinds: Mapping[str, str], *, exact: bool) -> Message:
@@ -154,21 +154,21 @@ def write_output(message: Message, kinds: Mapping[str, str], *, exact: bool) -> 
     """
     call_id = str(message.get("tool_call_id"))
     is_own = form_of(message) == RESPONSES
-    kept = beside(message) if is_own else {}
-    kind = text(kept.get("type"))
+    form_keys = beside(message) if is_own else {}
+    kind = text(form_keys.get("type"))
     if kind not in OUTPUTS or (not exact and kinds.get(call_id) in CALLS):
         kind = f"{kinds.get(call_id, 'function_call')}_output"
-    if kind != kept.get("type"):
-        kept = {}
+    if kind != form_keys.get("type"):
+        form_keys = {}
         if kind == "apply_patch_call_output":
-            kept["status"] = _status(message)
-    chunks = items(kept.get("chunks"))
-    id_key = "id" if kept.get("by") == "id" else "call_id"
+            form_keys["status"] = _status(message)
+    chunks = items(form_keys.get("chunks"))
+    id_key = "id" if form_keys.get("by") == "id" else "call_id"
     return {
         "type": kind,
         id_key: call_id,
         "output": _output(message, kind, chunks, is_own=is_own, exact=exact),
-        **without(kept, "type", "by", "role", "chunks"),
+        **without(form_keys, "type", "by", "role", "chunks"),
     }
 
 
@@ -235,9 +235,9 @@ def _chunks(blocks: Sequence[Message], other_keys: Sequence[Any]) -> list[Messag
         other_keys: the keys of each chunk beside its words; empty if the output came from another provider.
     """
     chunks = list[Message]()
-    for given in other_keys or [{}]:
+    for report in other_keys or [{}]:
         outcome = {"type": "exit", "exit_code": 0}
-        chunks.append({"stdout": "", "stderr": "", "outcome": outcome, **mapping(given)})
+        chunks.append({"stdout": "", "stderr": "", "outcome": outcome, **mapping(report)})
     for block in blocks:
         number = block.get("chunk")
         if not isinstance(number, int) or not 0 <= number < len(chunks):

@@ -42,8 +42,8 @@ def read_part(part: Mapping[str, Any]) -> Message:
     if kind == "refusal":
         return text_block(text(part.get("refusal")), **without(part, "type", "refusal"), refusal=True)
     if kind in ("input_image", "computer_screenshot"):
-        given = part.get("image_url")
-        url = text(given) or text(mapping(given).get("url"))
+        image_url = part.get("image_url")
+        url = text(image_url) or text(mapping(image_url).get("url"))
         file_id = part.get("file_id")
         if url:
             source = source_from_url(url)
@@ -51,13 +51,13 @@ def read_part(part: Mapping[str, Any]) -> Message:
             source = {"type": "file", "file_id": file_id}
         else:
             return item_block(part)
-        kept = {"part": kind} if kind == "computer_screenshot" else {}
-        return medium("image", source, **without(part, "type", "image_url", "file_id"), **kept)
+        part_keys = {"part": kind} if kind == "computer_screenshot" else {}
+        return medium("image", source, **without(part, "type", "image_url", "file_id"), **part_keys)
     if kind == "input_file":
         return file_block(part, without(part, "type", "file_data", "file_id", "file_url", "filename"))
     if kind == "input_audio":
-        given = mapping(part.get("input_audio"))
-        source = base64_source(text(given.get("data")), f"audio/{text(given.get('format')) or 'wav'}")
+        audio = mapping(part.get("input_audio"))
+        source = base64_source(text(audio.get("data")), f"audio/{text(audio.get('format')) or 'wav'}")
         return medium("audio", source)
     return item_block(part)
 
@@ -89,10 +89,10 @@ def write_part(block: Mapping[str, Any], message: Message, *, exact: bool) -> Me
 
 def _image_part(block: Mapping[str, Any], source: MediaSource, *, is_own_form: bool, exact: bool) -> Message | None:
     """Return the part for an image; None if this form does not accept its source."""
-    given = mapping(block.get("source"))
+    source_fields = mapping(block.get("source"))
     detail = {"detail": block["detail"]} if isinstance(block.get("detail"), str) else {}
-    if given.get("type") == "file" and is_own_form:
-        return {"type": "input_image", "file_id": given.get("file_id"), "detail": "auto", **detail}
+    if source_fields.get("type") == "file" and is_own_form:
+        return {"type": "input_image", "file_id": source_fields.get("file_id"), "detail": "auto", **detail}
     if source.data or is_fetchable(source.url) or (is_own_form and source.url):
         if not exact:
             detail = {"detail": "auto", **detail}

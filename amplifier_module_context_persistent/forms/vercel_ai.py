@@ -110,8 +110,8 @@ def read_model_message(message: Mapping[str, Any]) -> list[Message]:
         elif role == "assistant":
             messages.append(_answer(list(group)))
         else:
-            said = [block for block in map(_block, group) if block is not None]
-            messages.append({"role": "user" if role == "tool" else role, "content": plain_content(said)})
+            known_blocks = [block for block in map(_block, group) if block is not None]
+            messages.append({"role": "user" if role == "tool" else role, "content": plain_content(known_blocks)})
     return messages
 
 
@@ -151,7 +151,7 @@ def _reasoning(part: Mapping[str, Any]) -> Message | None:
 
     Return None for a part without a text, a signature or redacted data.
     """
-    said = text(part.get("text")) or text(part.get("reasoning"))
+    thinking = text(part.get("text")) or text(part.get("reasoning"))
     of_anthropic: Mapping[str, Any] = {}
     for key in ("providerOptions", "providerMetadata"):
         of_anthropic = of_anthropic or mapping(mapping(part.get(key)).get("anthropic"))
@@ -159,9 +159,9 @@ def _reasoning(part: Mapping[str, Any]) -> Message | None:
     if redacted:
         return {"type": "redacted_thinking", "data": redacted}
     signature = text(of_anthropic.get("signature")) or text(part.get("signature"))
-    if not said and not signature:
+    if not thinking and not signature:
         return None
-    return {"type": "thinking", "thinking": said, "signature": signature or None}
+    return {"type": "thinking", "thinking": thinking, "signature": signature or None}
 
 
 def _medium(part: Mapping[str, Any]) -> Message:
@@ -261,8 +261,8 @@ def read_ui_message(message: Mapping[str, Any]) -> UiMessage:
     steps = _steps_of(parts)
     if role != "assistant":
         blocks = map(_block, chain.from_iterable(steps))
-        said = [block for block in blocks if block is not None]
-        return UiMessage([{"role": role, "content": plain_content(said)}] if said else [], others)
+        known_blocks = [block for block in blocks if block is not None]
+        return UiMessage([{"role": role, "content": plain_content(known_blocks)}] if known_blocks else [], others)
     messages: list[Message] = []
     for step in filter(None, steps):
         messages += _messages_of_step(step)

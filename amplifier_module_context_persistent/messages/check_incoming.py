@@ -87,8 +87,8 @@ def check_message(plain: Message, *, is_stored: bool = False) -> None:
             f"it must be one of {', '.join(ROLES)}"
         )
     if role not in ROLES:
-        shown = repr(role[:20]) if isinstance(role, str) else type(role).__name__
-        raise RecordError(f"message.role is {shown}; it must be one of {', '.join(ROLES)}")
+        quoted_role = repr(role[:20]) if isinstance(role, str) else type(role).__name__
+        raise RecordError(f"message.role is {quoted_role}; it must be one of {', '.join(ROLES)}")
     metadata = plain.get("metadata")
     if metadata is not None and not isinstance(metadata, dict):
         raise RecordError(f"message.metadata must be an object, not {type(metadata).__name__}")

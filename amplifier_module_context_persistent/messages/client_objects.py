@@ -51,8 +51,8 @@ def _without_parsed(dumped: Any, value: Any) -> Any:
     if not isinstance(dumped, dict) or not _is_of_client(value):
         return dumped
     parsed_fields = _PARSED if type(value).__name__.startswith("Parsed") else ()
-    kept = {key: item for key, item in dumped.items() if key not in parsed_fields}
-    return {key: _without_parsed(item, getattr(value, key, None)) for key, item in kept.items()}
+    own_keys = {key: item for key, item in dumped.items() if key not in parsed_fields}
+    return {key: _without_parsed(item, getattr(value, key, None)) for key, item in own_keys.items()}
 
 
 def _dump_options(module: str) -> dict[str, Any]:

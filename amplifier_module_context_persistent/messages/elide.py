@@ -137,14 +137,14 @@ def elide_message(message: Message, cut: Cut, *, reference: str, boundary: str =
     """Return the message with shortened text; every text block of a list is shortened by the same cut."""
     content = message.get("content")
     if isinstance(content, str):
-        shown = _shown([content], cut, reference=reference, boundary=boundary)
-        return {**message, "content": shown[0]}
+        shortened = _shown([content], cut, reference=reference, boundary=boundary)
+        return {**message, "content": shortened[0]}
     if not isinstance(content, list):
         return message
     places = text_places(content)
-    shown = _shown([text for _, text in places], cut, reference=reference, boundary=boundary)
+    shortened = _shown([text for _, text in places], cut, reference=reference, boundary=boundary)
     blocks: list[Any] = list(content)
-    for (position, _), text in zip(places, shown, strict=True):
+    for (position, _), text in zip(places, shortened, strict=True):
         block = content[position]
         text_key = "text" if block["type"] == "text" else "output"
         blocks[position] = {**block, text_key: text}
@@ -165,19 +165,19 @@ def _without_original(block: Any) -> Any:
 
 def _shown(texts: list[str], cut: Cut, *, reference: str, boundary: str) -> list[str]:
     """Return the texts of a message with a cut applied."""
-    shown = texts
+    shortened = texts
     if cut.instead:
-        shown = [cut.instead, *texts[1:]]
+        shortened = [cut.instead, *texts[1:]]
     elif cut.shortens:
-        shown = []
+        shortened = []
         for number, text in enumerate(texts):
             own_lines = tuple([line for line in cut.lines if line[0] == number])
             own_cut = cut if own_lines == cut.lines else replace(cut, lines=own_lines)
-            shown.append(elide_text(text, own_cut, reference=reference, boundary=boundary))
-    if cut.then and shown:
+            shortened.append(elide_text(text, own_cut, reference=reference, boundary=boundary))
+    if cut.then and shortened:
         last = 0 if cut.instead else -1
-        shown[last] = f"{shown[last]}\n{cut.then}"
-    return shown
+        shortened[last] = f"{shortened[last]}\n{cut.then}"
+    return shortened
 
 
 def elide_text(text: str, cut: Cut, *, reference: str, boundary: str = "line") -> str:

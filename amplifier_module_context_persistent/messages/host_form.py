@@ -24,8 +24,8 @@ def same_content(stored: Mapping[str, Any], given: Mapping[str, Any]) -> bool:
         return True  # the usual case: hosts change little
     if _compared(stored) != _compared(given):
         return False
-    kept = [key for key in DROPPED_BY_HOSTS if given.get(key) is not None]
-    return all(_without_none(given[key]) == _without_none(stored.get(key)) for key in kept)
+    keys = [key for key in DROPPED_BY_HOSTS if given.get(key) is not None]
+    return all(_without_none(given[key]) == _without_none(stored.get(key)) for key in keys)
 
 
 def _only_lacks_dropped(stored: Mapping[str, Any], given: Mapping[str, Any]) -> bool:
@@ -43,8 +43,8 @@ def content_key(message: Mapping[str, Any]) -> str:
 
 def as_hosts_write(message: Mapping[str, Any]) -> Message:
     """Return a message in the form in which a host writes it to its own transcript."""
-    kept = {key: value for key, value in message.items() if key not in DROPPED_BY_HOSTS}
-    written: Message = _without_none(kept)
+    host_keys = {key: value for key, value in message.items() if key not in DROPPED_BY_HOSTS}
+    written: Message = _without_none(host_keys)
     return written
 
 

@@ -33,11 +33,11 @@ def told_late(message: Message, call: LateCall) -> Message:
     blocks: list[Any] = content if isinstance(content, list) else [{"type": "text", "text": str(content or "")}]
     fenced = [_fenced(block) for block in blocks]
     objects = [block for block in fenced if isinstance(block, dict)]
-    shown: Any = [{"type": "text", "text": call.heading}, *fenced]
+    shown_content: Any = [{"type": "text", "text": call.heading}, *fenced]
     if all(block.get("type") == "text" for block in objects):
         texts = [block["text"] for block in objects]
-        shown = "\n".join([call.heading, *texts])
-    return {"role": "user", "content": shown, "metadata": {"source": LATE_RESULT_SOURCE}}
+        shown_content = "\n".join([call.heading, *texts])
+    return {"role": "user", "content": shown_content, "metadata": {"source": LATE_RESULT_SOURCE}}
 
 
 def _fenced(block: Any) -> Any:

@@ -210,10 +210,10 @@ def _with_true_type(block: Message) -> Message:
         return block
     if not isinstance(source.get("data"), str):
         return block
-    given = source.get("media_type")
-    usual = "image/jpeg" if given == "image/jpg" else given
+    stated_type = source.get("media_type")
+    usual = "image/jpeg" if stated_type == "image/jpg" else stated_type
     media_type = type_of_image(source["data"]) or usual
-    if media_type == given:
+    if media_type == stated_type:
         return block
     return {**block, "source": {**source, "media_type": media_type}}
 

@@ -187,17 +187,17 @@ def call_arguments_of(call: Mapping[str, Any]) -> dict[str, Any]:
 
     JSON text is parsed. Empty text becomes an empty object, and any other value is put under the key `arguments`.
     """
-    given = given_arguments_of(call)
-    if isinstance(given, str):
-        if not given.strip():
+    arguments = given_arguments_of(call)
+    if isinstance(arguments, str):
+        if not arguments.strip():
             return {}
         try:
-            given = parsed(given)
+            arguments = parsed(arguments)
         except ValueError:
-            return {"arguments": given}
-    if given is None:
+            return {"arguments": arguments}
+    if arguments is None:
         return {}
-    return given if isinstance(given, dict) else {"arguments": given}
+    return arguments if isinstance(arguments, dict) else {"arguments": arguments}
 
 
 def _no_number(name: str) -> Any:

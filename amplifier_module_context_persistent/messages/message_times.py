@@ -14,8 +14,8 @@ def timestamp_of(message: Mapping[str, Any]) -> str:
 
     The time is in the metadata or, in messages of the older module, at the top level.
     """
-    given = metadata_of(message).get("timestamp") or message.get("timestamp")
-    return given if isinstance(given, str) else ""
+    timestamp = metadata_of(message).get("timestamp") or message.get("timestamp")
+    return timestamp if isinstance(timestamp, str) else ""
 
 
 def instant_of(text: str) -> datetime | None:

@@ -105,15 +105,15 @@ def _are_same(calls: list[Any], listed: list[Any]) -> bool:
 
 def _with_object(call: Message) -> Message:
     """Return a call with an object as its arguments, or the JSON text of an object in OpenAI's shape."""
-    given = given_arguments_of(call)
+    given_arguments = given_arguments_of(call)
     function = call.get("function")
-    has_none = given is None and "arguments" not in call and not isinstance(function, dict)
-    if has_none or isinstance(given, dict):
+    has_none = given_arguments is None and "arguments" not in call and not isinstance(function, dict)
+    if has_none or isinstance(given_arguments, dict):
         return call
     arguments = call_arguments_of(call)
     if not isinstance(function, dict):
         return {**call, "arguments": arguments}
-    if isinstance(given, str) and _is_object(given):
+    if isinstance(given_arguments, str) and _is_object(given_arguments):
         return call
     return {**call, "function": {**function, "arguments": as_json(arguments)}}
 

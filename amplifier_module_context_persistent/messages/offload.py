@@ -64,8 +64,8 @@ def offload(
     keep_chars = chars * preview_tokens // tokens // len(texts)  # of each text
     for _ in range(_ATTEMPTS):
         cut = replace(cut_for(keep_chars), no_recall=not offers_recall)
-        shown = elide_message(accepted, cut, reference=_REFERENCE)
-        shown_tokens = count(shown)
+        excerpt_message = elide_message(accepted, cut, reference=_REFERENCE)
+        shown_tokens = count(excerpt_message)
         if shown_tokens <= preview_tokens or not keep_chars:
             break
         keep_chars = keep_chars * preview_tokens // shown_tokens * 9 // 10

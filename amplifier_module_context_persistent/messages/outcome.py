@@ -57,7 +57,7 @@ _FAILED_TAIL = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 _WRAPPING = re.compile(r"(?:Chunk ID: [^\n]{0,80}\n)?(?:Wall time: [^\n]{0,80}\n)?[\s<\[(*#`'\"]*")
-"""The text that may precede the words of a failure: quotes and brackets, and the two lines of Codex's `exec_command`."""
+"""The text that may precede the words of a failure: quotes, brackets, and the two lines of Codex's `exec_command`."""
 _FLAGS = ("is_error", "isError")
 _TAIL_CHARS = 160
 

@@ -127,10 +127,10 @@ def _block_text(block: Mapping[str, Any]) -> str:
 
 
 def _arguments(call: Mapping[str, Any]) -> str:
-    given = given_arguments_of(call)
-    if given is None:
+    arguments = given_arguments_of(call)
+    if arguments is None:
         return as_json({})
-    return given if isinstance(given, str) else as_json(given)
+    return arguments if isinstance(arguments, str) else as_json(arguments)
 
 
 def arguments_text(arguments: str) -> str:
@@ -140,12 +140,12 @@ def arguments_text(arguments: str) -> str:
         arguments: a JSON object; any other value is returned as text, unchanged.
     """
     try:
-        given = parsed(arguments)
+        values = parsed(arguments)
     except ValueError:
         return arguments
-    if not isinstance(given, dict):
+    if not isinstance(values, dict):
         return arguments
-    return "\n".join(_argument(name, value) for name, value in given.items())
+    return "\n".join(_argument(name, value) for name, value in values.items())
 
 
 def _argument(name: str, value: Any) -> str:

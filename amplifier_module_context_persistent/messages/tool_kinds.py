@@ -214,14 +214,14 @@ def _first(arguments: Mapping[str, Any], keys: Iterable[str]) -> str | None:
 
 def _paths(arguments: Mapping[str, Any], keys: Iterable[str]) -> list[str]:
     """Return the paths in the arguments of a call under `keys`, else the paths in its patch."""
-    given = arguments.get("paths")
+    paths = arguments.get("paths")
     for key in keys:
         if arguments.get(key):
-            given = arguments[key]
-            if not isinstance(given, list):
-                given = [given]
+            paths = arguments[key]
+            if not isinstance(paths, list):
+                paths = [paths]
             break
-    found = [path for path in given if isinstance(path, str)] if isinstance(given, list) else []
+    found = [path for path in paths if isinstance(path, str)] if isinstance(paths, list) else []
     patch = _first(arguments, _PATCH_KEYS)
     if not found and patch is not None:
         found = _PATCHED.findall(patch)

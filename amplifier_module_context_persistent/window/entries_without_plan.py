@@ -53,14 +53,14 @@ def older_candidates(
     roles = bytes(map(index.columns.roles.__getitem__, looked_at))
     pinned = bytes(map(index.columns.flags.__getitem__, looked_at)).translate(_PINNED)
     instructions = [found.start() for found in _INSTRUCTIONS.finditer(roles)]
-    held = classify_all([live[at] for at in instructions if not pinned[at]])
+    candidates = classify_all([live[at] for at in instructions if not pinned[at]])
     for pin in re.finditer(b"\1", pinned):
-        held += group_around(live, pin.start(), classify_all)
+        candidates += group_around(live, pin.start(), classify_all)
     first = min(first, budget_tokens)  # a message has at least one token
     if first:
         near = classify_all(live[: first + _AROUND])
-        held += _groups_of(near, set(live[:first]), to_the_end=len(near) == len(live))
-    wanted = {entry.ordinal: entry for entry in held}
+        candidates += _groups_of(near, set(live[:first]), to_the_end=len(near) == len(live))
+    wanted = {entry.ordinal: entry for entry in candidates}
     people: list[int] = []
     for found in _WORDS.finditer(roles, 0, start):
         people += [ordinal for ordinal in live[found.start() : found.end()] if ordinal not in wanted]
@@ -86,12 +86,12 @@ def _groups_of(near: Sequence[Entry], ordinals: AbstractSet[int], *, to_the_end:
     Calls that no later message can answer are closed.
     """
     groups = tool_groups(near)
-    kept = [any(entry.ordinal in ordinals for entry in group.entries()) for group in groups]
-    held: list[Entry] = []
-    for group, is_kept in zip(groups, kept, strict=True):
+    is_wanted = [any(entry.ordinal in ordinals for entry in group.entries()) for group in groups]
+    entries: list[Entry] = []
+    for group, is_kept in zip(groups, is_wanted, strict=True):
         if is_kept:
-            held += group.entries()
-    return with_closed(held, closed_calls(groups, kept, to_the_end=to_the_end))
+            entries += group.entries()
+    return with_closed(entries, closed_calls(groups, is_wanted, to_the_end=to_the_end))
 
 
 def _newest(

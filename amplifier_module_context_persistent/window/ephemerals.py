@@ -85,8 +85,8 @@ class UnloggedMessages:
 
         Memory files are left out once the log has messages, because the log then contains them.
         """
-        shown = (one for one in self._unlogged.values() if not (one.is_unsaved and len(index)))
-        waiting = deque(one for one in shown if one.entry.ordinal not in without)
+        unlogged = (one for one in self._unlogged.values() if not (one.is_unsaved and len(index)))
+        waiting = deque(one for one in unlogged if one.entry.ordinal not in without)
         if not waiting:
             return stored
         merged = list[Entry]()

@@ -203,18 +203,18 @@ class KeptEntries:
         self._logged = other._logged
         self._dropped = set(other._dropped)
 
-    def follow_plan(self, log: Log, made: Compaction, state: PlanState, *, has_factory: bool) -> None:
+    def follow_plan(self, log: Log, compaction: Compaction, state: PlanState, *, has_factory: bool) -> None:
         """Follow a new plan: keep its entries, and system messages that the host's system prompt replaces in views."""
-        plan = made.plan
-        staying = made.kept_ordinals | hidden(state.entries, has_factory=has_factory)
-        kept = [entry for entry in state.entries if entry.ordinal in staying]
-        entries = end_chains(self._without_media(with_closed(kept, plan.closed), plan))
+        plan = compaction.plan
+        staying = compaction.kept_ordinals | hidden(state.entries, has_factory=has_factory)
+        staying_entries = [entry for entry in state.entries if entry.ordinal in staying]
+        entries = end_chains(self._without_media(with_closed(staying_entries, plan.closed), plan))
         self._taken = len(log.index.live)
-        left_out = self._taken - len(kept)
-        self.state = PlanState(entries, plan, made.cut_tokens, left_out, covers=self._after_last(log))
+        left_out = self._taken - len(staying_entries)
+        self.state = PlanState(entries, plan, compaction.cut_tokens, left_out, covers=self._after_last(log))
         self._far_budget = 0
         ephemerals = self._source.unlogged.ordinals()
-        self._dropped = (self._dropped | ephemerals) - made.kept_ordinals
+        self._dropped = (self._dropped | ephemerals) - compaction.kept_ordinals
 
     def _without_media(self, entries: list[Entry], plan: Plan) -> list[Entry]:
         """Return the entries without the media that a plan leaves out."""
@@ -255,10 +255,10 @@ class KeptEntries:
         making = replace(plan.making, budget_tokens=request.budget_tokens, tokens_before=tokens)
         plan = replace(plan, making=making, rules=replace(plan.rules, no_recall=no_recall))
         stored = frozenset(entry.ordinal for entry in state.entries)
-        kept = stored | (self._source.unlogged.ordinals() - self._dropped)
-        made = Compaction(plan, arrangement, {**state.cut_tokens, **counted}, kept)
-        self.follow_plan(log, made, state, has_factory=request.has_factory)
-        return made
+        staying = stored | (self._source.unlogged.ordinals() - self._dropped)
+        compaction = Compaction(plan, arrangement, {**state.cut_tokens, **counted}, staying)
+        self.follow_plan(log, compaction, state, has_factory=request.has_factory)
+        return compaction
 
     # -- messages that must be shown in full --------------------------------------------------------------------------
 

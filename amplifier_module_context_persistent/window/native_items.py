@@ -32,7 +32,7 @@ class ItemStep:
 
     fallback: str = ""
     """The reason why an item is not shown. It is "" if the item is shown, or if there is none."""
-    made: Compaction | None = None
+    compaction: Compaction | None = None
     """The plan that shows the item, or the plan that drops it."""
 
 
@@ -141,10 +141,10 @@ class NativeItems:
             return ItemStep()
         before = self._arranger.arrange(log, request)
         state = self._kept.state
-        shown = self._plan_of_arrived(log, request, before)
-        if isinstance(shown, str):
-            return ItemStep(shown)
-        return ItemStep(made=self._plans.follow(log, request, shown, [], state))
+        plan = self._plan_of_arrived(log, request, before)
+        if isinstance(plan, str):
+            return ItemStep(plan)
+        return ItemStep(compaction=self._plans.follow(log, request, plan, [], state))
 
     def _refused(self, request: ViewRequest) -> str:
         """Return why the provider refuses the plan's item, or "" if the provider accepts the item.
@@ -189,11 +189,11 @@ class NativeItems:
             return "the history or its plan changed before the item arrived"
         state = self._kept.state
         known = self._kept.entries(log, has_factory=request.has_factory)
-        shown = mark(known, pins=log.index.session.pins, retained=frozenset())
-        kept = kept_after(shown, ready.first_kept)
-        ordinals = frozenset(entry.ordinal for entry in kept)
-        sizes = (state.cut_tokens.get(entry.id, entry.tokens) for entry in kept)
-        if not kept or ready.item.tokens + sum(sizes) >= before.tokens:
+        entries = mark(known, pins=log.index.session.pins, retained=frozenset())
+        later_entries = kept_after(entries, ready.first_kept)
+        ordinals = frozenset(entry.ordinal for entry in later_entries)
+        sizes = (state.cut_tokens.get(entry.id, entry.tokens) for entry in later_entries)
+        if not later_entries or ready.item.tokens + sum(sizes) >= before.tokens:
             return FREES_TOO_LITTLE
         if not request.retained <= ordinals:
             return ""
@@ -201,12 +201,12 @@ class NativeItems:
             id=self._new_id(),
             upto=next((entry.id for entry in reversed(state.entries) if entry.id), ""),
             keep=(),
-            left_out=LeftOut(state.left_out + len(shown) - len(kept)),
+            left_out=LeftOut(state.left_out + len(entries) - len(later_entries)),
             making=Making(
                 budget_tokens=request.budget_tokens,
                 target_tokens=int(request.budget_tokens * self._config.target_usage),
                 tokens_before=request.room.fixed_tokens + before.tokens,
             ),
         )
-        plan, cut_tokens = plan_with(ready.item, state.plan or NO_PLAN, kept, state.cut_tokens, plan)
+        plan, cut_tokens = plan_with(ready.item, state.plan or NO_PLAN, later_entries, state.cut_tokens, plan)
         return Compaction(plan, before, cut_tokens, ordinals)

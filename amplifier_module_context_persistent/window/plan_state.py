@@ -84,31 +84,33 @@ class PlanState:
         if self.shows_whole(ordinals):
             return self
         entries = self._with_groups(ordinals, log.index.live, partial(source.describe, log))
-        held: dict[str, Entry] = {}  # the messages and their groups, by id
+        whole_entries: dict[str, Entry] = {}  # the messages and their groups, by id
         for group in tool_groups(entries):
             members = group.entries()
             if any(entry.ordinal in ordinals for entry in members):
-                held.update((entry.id, entry) for entry in members)
+                whole_entries.update((entry.id, entry) for entry in members)
         plan = self.plan or NO_PLAN
-        cuts = {message_id: cut for message_id, cut in plan.cuts.items() if message_id not in held}
+        cuts = {message_id: cut for message_id, cut in plan.cuts.items() if message_id not in whole_entries}
         changed: list[Entry] = []
-        for entry in held.values():
+        for entry in whole_entries.values():
             marker = plan.cuts.get(entry.id, WHOLE).then  # the text of a gap after this message stays
             if marker or entry.form.offload is not None:
                 cuts[entry.id] = replace(WHOLE, then=marker)
                 changed.append(entry)
-        cut_tokens = {message_id: tokens for message_id, tokens in self.cut_tokens.items() if message_id not in held}
+        cut_tokens = {
+            message_id: tokens for message_id, tokens in self.cut_tokens.items() if message_id not in whole_entries
+        }
         cut_tokens |= source.cut_sizes(log, changed, cuts)
         followed = None
         if self.plan is not None or changed:
-            followed = replace(plan, cuts=cuts, silent=plan.silent - held.keys())
+            followed = replace(plan, cuts=cuts, silent=plan.silent - whole_entries.keys())
         left_out = self.left_out - (len(entries) - len(self.entries))
         return PlanState(entries, followed, cut_tokens, left_out, self.covers)
 
     def _with_groups(self, ordinals: AbstractSet[int], live: array[int], classify_all: ClassifyAll) -> list[Entry]:
         """Return the entries with the tool groups of messages that are not shown, all in the history's order."""
-        shown = {entry.ordinal for group in tool_groups(self.entries) for entry in group.entries()}
-        missing = [ordinal for ordinal in ordinals if ordinal >= 0 and ordinal not in shown]
+        known_ordinals = {entry.ordinal for group in tool_groups(self.entries) for entry in group.entries()}
+        missing = [ordinal for ordinal in ordinals if ordinal >= 0 and ordinal not in known_ordinals]
         known = {entry.ordinal for entry in self.entries}
         more: dict[int, Entry] = {}
         for position in live_positions(live, missing):
@@ -177,14 +179,14 @@ def without_hidden(entries: list[Entry], ordinals: AbstractSet[int]) -> tuple[li
     """
     groups = tool_groups(entries)
     before_turn = groups[: last_human(groups) or 0]
-    gone = list[Group]()
+    hidden_groups = list[Group]()
     going = set[int]()
     for group in before_turn:
         always_stays = group.pinned or group.head.stays
         if group.head.ordinal in ordinals and not always_stays:
-            gone.append(group)
+            hidden_groups.append(group)
             going.update(entry.ordinal for entry in group.entries())
-    return [entry for entry in entries if entry.ordinal not in going], gone
+    return [entry for entry in entries if entry.ordinal not in going], hidden_groups
 
 
 def hidden_quotes(plan: Plan, index: Index) -> frozenset[str]:

@@ -175,8 +175,8 @@ class ViewResult:
     @property
     def counted_tokens(self) -> int:
         """Tokens of the view, by our count."""
-        made = self.planning.compaction
-        return made.plan.making.tokens_after if made is not None else self.tokens
+        compaction = self.planning.compaction
+        return compaction.plan.making.tokens_after if compaction is not None else self.tokens
 
     def futile(self) -> dict[str, Any] | None:
         """Return the payload of `context:compaction_futile` if a plan that was due was rejected; else None."""
@@ -189,16 +189,16 @@ class ViewResult:
 
     def report(self) -> dict[str, Any]:
         """Return the payload of `context:compaction`: counts without content."""
-        made = self.planning.compaction
-        if made is None:
+        compaction = self.planning.compaction
+        if compaction is None:
             return {}
-        plan = made.plan
+        plan = compaction.plan
         return {
             "plan_id": plan.id,
             "strategy": plan.making.strategy,
             "step": plan.making.step,
             "before_messages": self.messages,
-            "after_messages": len(made.arrangement.items),
+            "after_messages": len(compaction.arrangement.items),
             "before_tokens": plan.making.tokens_before,
             "after_tokens": plan.making.tokens_after,
             "dropped_messages": plan.left_out.messages,

@@ -65,25 +65,25 @@ class ShownLines:
         lines = log.lines([one for one in ordinals if one not in known])
         location = log.describe().location
         for ordinal in ordinals:
-            kept = known.get(ordinal)
-            if kept is not None and kept.is_message:
-                yield orjson.loads(kept.content)
+            known_line = known.get(ordinal)
+            if known_line is not None and known_line.is_message:
+                yield orjson.loads(known_line.content)
                 continue
-            line = kept.content if kept is not None else next(lines)[1]
+            line = known_line.content if known_line is not None else next(lines)[1]
             message = parsed_line(index, (ordinal, line), location)
-            if keeps and kept is None:
+            if keeps and known_line is None:
                 self._keep(ordinal, line, message)
             yield message
 
     def message_alone(self, ordinal: int) -> bytes | None:
         """Return the JSON of a message whose line is kept, or None if the JSON cannot be cut out of the line."""
-        kept = self._lines.get(ordinal)
-        return kept.content if kept is not None and kept.is_message else None
+        line = self._lines.get(ordinal)
+        return line.content if line is not None and line.is_message else None
 
     def let_go(self, shown: Collection[int]) -> None:
         """Drop the lines of all other messages."""
         self._lines = {ordinal: self._lines[ordinal] for ordinal in shown if ordinal in self._lines}
-        self._bytes = sum(len(kept.content) for kept in self._lines.values())
+        self._bytes = sum(len(line.content) for line in self._lines.values())
 
     def _keep(self, ordinal: int, line: bytes, message: Message) -> None:
         """Keep the message of a line, without the parts that are only for the log, if there is room."""

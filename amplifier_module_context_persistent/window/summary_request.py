@@ -102,8 +102,8 @@ def flattened(messages: Sequence[Message], prompt: str, most_chars: int) -> Mess
     while len(text) > most_chars and chars > _SHORTEST_CHARS:
         chars //= 2
         text = _joined(messages, chars)
-    shown = text[len(text) - min(len(text), most_chars) :]
-    return {"role": "user", "content": well_formed(f"<conversation>\n{shown}\n</conversation>\n\n{prompt}")}
+    end = text[len(text) - min(len(text), most_chars) :]
+    return {"role": "user", "content": well_formed(f"<conversation>\n{end}\n</conversation>\n\n{prompt}")}
 
 
 def _joined(messages: Sequence[Message], most_chars: int) -> str:

@@ -167,8 +167,8 @@ class PlanTiming:
         """Return whether turns were hidden or shown again since the plan in force was made."""
         entries = self._kept.entries(log, has_factory=request.has_factory)
         records = log.index.session
-        _, gone = without_hidden(mark(entries, pins=records.pins, retained=request.retained), records.hidden)
-        if gone or hidden_quotes(self._kept.plan or NO_PLAN, log.index):
+        _, hidden_groups = without_hidden(mark(entries, pins=records.pins, retained=request.retained), records.hidden)
+        if hidden_groups or hidden_quotes(self._kept.plan or NO_PLAN, log.index):
             return True
         return bool(
             hidden_before(self._kept.plan, log.index, hidden=False) or self._kept.state.hides_in_item(log.index)

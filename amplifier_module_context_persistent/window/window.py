@@ -44,8 +44,8 @@ def _planning(reason: PlanReason, attempt: PlanAttempt, made_before: Compaction 
     """Describe the result of a planning attempt. `made_before` is a plan made earlier in the same request."""
     is_wanted = reason is not PlanReason.SMALL  # growing a small view is only tried
     return Planning(
-        is_due=is_wanted or attempt.made is not None,
-        compaction=attempt.made or made_before,
+        is_due=is_wanted or attempt.compaction is not None,
+        compaction=attempt.compaction or made_before,
         floor=attempt.floor if is_wanted else None,
     )
 
@@ -103,25 +103,25 @@ class Window:
         """
         step = self._items.begin(log, request)
         arrangement, lighter = self._plans.within_media_limits(log, request, self._arranger.arrange(log, request))
-        made = lighter or step.made
+        compaction = lighter or step.compaction
         request = self._plans.prepared(log, request)
         request = request.with_room_for(arrangement.tokens, self._arranger.totals(arrangement).size_bytes)
         size = ViewSize(request.room.fixed_tokens + arrangement.tokens, len(arrangement.items))
-        asking = NOT_ASKED if made is not None else self._items.asking(log, request, arrangement)
+        asking = NOT_ASKED if compaction is not None else self._items.asking(log, request, arrangement)
         if asking.is_asked and size.tokens <= request.budget_tokens:  # the view fits until the provider's item arrives
-            return self._result(log, request, arrangement, size, Planning(compaction=made), step.fallback, asking)
+            return self._result(log, request, arrangement, size, Planning(compaction=compaction), step.fallback, asking)
         reason = self._plans.timing.why_plan(log, request, arrangement, asks_provider=asking.is_asked)
         if reason is None:
-            return self._result(log, request, arrangement, size, Planning(compaction=made), step.fallback)
+            return self._result(log, request, arrangement, size, Planning(compaction=compaction), step.fallback)
         if request.sums_up:
-            planning = Planning(is_due=True, span=self._plans.span(log, request, arrangement), compaction=made)
+            planning = Planning(is_due=True, span=self._plans.span(log, request, arrangement), compaction=compaction)
             return ViewResult(None, *size, request.budget_tokens, planning, ItemOutcome(step.fallback))
         hides_in_item = self._kept.state.hides_in_item(log.index)
         attempt = self._plans.plan(log, request, size.tokens, size.messages)
         lost_item = hides_in_item and not self._kept.shows_item
         fallback = "a turn that it stands for was hidden" if lost_item else step.fallback
-        shown = attempt.made.arrangement if attempt.made is not None else arrangement
-        return self._result(log, request, shown, size, _planning(reason, attempt, made), fallback)
+        shown_arrangement = attempt.compaction.arrangement if attempt.compaction is not None else arrangement
+        return self._result(log, request, shown_arrangement, size, _planning(reason, attempt, compaction), fallback)
 
     def _result(
         self,

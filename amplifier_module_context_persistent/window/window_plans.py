@@ -42,7 +42,7 @@ _ATTEMPTS = 4  # plans that may be tried until a view is within the byte limits
 class PlanAttempt(NamedTuple):
     """The plan that was made and is now followed, or the tokens that no plan can free if it would free too little."""
 
-    made: Compaction | None = None
+    compaction: Compaction | None = None
     floor: dict[str, int] | None = None
     """Tokens that cannot be compacted, by the name of their kind."""
 
@@ -89,8 +89,8 @@ class WindowPlans:
             plan = self._kept.plan
             if plan is not None:
                 planned = self._kept.state.entries[: len(plan.keep)]
-                shown = visible(planned, has_factory=request.has_factory)
-                messages = len(self._arranger.arrange(log, request, shown).items)
+                shown_entries = visible(planned, has_factory=request.has_factory)
+                messages = len(self._arranger.arrange(log, request, shown_entries).items)
                 self._throttle.record_plan(plan.making.tokens_after, messages, plan.making.budget_tokens)
 
     def prepared(self, log: Log, request: ViewRequest) -> ViewRequest:
@@ -142,10 +142,10 @@ class WindowPlans:
                     attempt = self._plan(log, request, tokens, messages)
                 except FloorError as error:
                     attempt = self._plan_without_media(log, request, tokens, messages, error)
-            if attempt.made is None:
-                return PlanAttempt(planned.made, attempt.floor)
-            arrangement, lighter = self.within_media_limits(log, request, attempt.made.arrangement)
-            planned = PlanAttempt(lighter or attempt.made)
+            if attempt.compaction is None:
+                return PlanAttempt(planned.compaction, attempt.floor)
+            arrangement, lighter = self.within_media_limits(log, request, attempt.compaction.arrangement)
+            planned = PlanAttempt(lighter or attempt.compaction)
             smaller = request.with_room_for(arrangement.tokens, view_bytes(arrangement.items))
             if smaller is request:
                 break
@@ -162,8 +162,8 @@ class WindowPlans:
             whole = request.retained | log.index.session.pins | shown_again
             state = self._kept.state.with_whole(whole, log, self._source)
         try:
-            made, entries = self._compact_protected(log, request, state)
-            grown = self._grown(log, request, made)
+            compaction, entries = self._compact_protected(log, request, state)
+            grown = self._grown(log, request, compaction)
         except FloorError as error:
             if tokens <= budget:
                 self._throttle.record_futile(tokens, messages, budget)
@@ -173,11 +173,11 @@ class WindowPlans:
             raise
         if grown is not None:
             return PlanAttempt(self.follow(log, request, *grown))
-        is_worth_it = frees_enough(self._config, made, budget_tokens=budget, tokens=tokens, messages=messages)
+        is_worth_it = frees_enough(self._config, compaction, budget_tokens=budget, tokens=tokens, messages=messages)
         if not is_worth_it and not request.plans_now:
             self._throttle.record_futile(tokens, messages, budget)
-            return PlanAttempt(floor=made.floor)
-        return PlanAttempt(self.follow(log, request, made, entries, state))
+            return PlanAttempt(floor=compaction.floor)
+        return PlanAttempt(self.follow(log, request, compaction, entries, state))
 
     def _plan_without_media(
         self, log: Log, request: ViewRequest, tokens: int, messages: int, refused: FloorError
@@ -209,10 +209,10 @@ class WindowPlans:
 
         Return the new view, and the plan, which is None if none of the media is in the log.
         """
-        made = self._kept.leave_out_media(log, request, arrangement, beyond, self._new_id())
+        compaction = self._kept.leave_out_media(log, request, arrangement, beyond, self._new_id())
         self._source.unlogged.leave_out_media(beyond, self._source.count)
-        shown = self._shown(log, request, made) if made is not None else None
-        return self._arranger.arrange(log, request), shown
+        shown_compaction = self._shown(log, request, compaction) if compaction is not None else None
+        return self._arranger.arrange(log, request), shown_compaction
 
     def span(self, log: Log, request: ViewRequest, arrangement: Arrangement) -> Span | SummaryError:
         """Return the messages that a summary would replace, with its request, or the reason why there is no summary."""
@@ -223,45 +223,49 @@ class WindowPlans:
         return span_of(planned, arrangement, request, self._kept.basis)
 
     def follow(
-        self, log: Log, request: ViewRequest, made: Compaction, planned: Sequence[Entry], state: PlanState
+        self, log: Log, request: ViewRequest, compaction: Compaction, planned: Sequence[Entry], state: PlanState
     ) -> Compaction:
         """Follow a plan. Reasoning before its first change stays in the view if there is room.
 
         Args:
             log: the open log of the session.
             request: the request that the view is for: its budget, its provider and its tools.
-            made: the plan.
+            compaction: the plan.
             planned: the entries that the plan was made from; their reasoning may be left out.
             state: the state that the plan was made from.
         """
-        self._kept.follow_plan(log, made, state, has_factory=request.has_factory)
-        shown = self._shown(log, request, made)
-        if shown.plan.making.tokens_after > request.budget_tokens and planned:
-            bound = {entry.id for entry in planned if entry.reasoning.bond is not None} & set(made.plan.keep)
-            without_reasoning = replace(made.plan, silent=made.plan.silent | bound)
-            shown = self._shown(log, request, replace(made, plan=without_reasoning))
+        self._kept.follow_plan(log, compaction, state, has_factory=request.has_factory)
+        shown_compaction = self._shown(log, request, compaction)
+        if shown_compaction.plan.making.tokens_after > request.budget_tokens and planned:
+            bound = {entry.id for entry in planned if entry.reasoning.bond is not None} & set(compaction.plan.keep)
+            without_reasoning = replace(compaction.plan, silent=compaction.plan.silent | bound)
+            shown_compaction = self._shown(log, request, replace(compaction, plan=without_reasoning))
         self._throttle.record_plan(
-            shown.plan.making.tokens_after, len(shown.arrangement.items), shown.plan.making.budget_tokens
+            shown_compaction.plan.making.tokens_after,
+            len(shown_compaction.arrangement.items),
+            shown_compaction.plan.making.budget_tokens,
         )
-        return shown
+        return shown_compaction
 
-    def _shown(self, log: Log, request: ViewRequest, made: Compaction) -> Compaction:
+    def _shown(self, log: Log, request: ViewRequest, compaction: Compaction) -> Compaction:
         """Follow a plan and arrange its view.
 
         For a reader that checks no prefix, the plan also records which reasoning the view no longer shows.
         """
-        self._kept.state = replace(self._kept.state, plan=made.plan)
+        self._kept.state = replace(self._kept.state, plan=compaction.plan)
         arrangement = self._arranger.arrange(log, request, plans=True)
-        plan = made.plan
+        plan = compaction.plan
         if not request.reader.checks_prefix and self._arranger.bound.unbound:
             heads = [arrangement.items[at].entry for at in self._arranger.bound.unbound]
-            gone = {head.id for head in heads if head is not None and head.reasoning.tokens} & set(plan.keep)
-            plan = replace(plan, silent=plan.silent | gone)
+            without_reasoning = {head.id for head in heads if head is not None and head.reasoning.tokens} & set(
+                plan.keep
+            )
+            plan = replace(plan, silent=plan.silent | without_reasoning)
             self._kept.state = replace(self._kept.state, plan=plan)
             arrangement = self._arranger.arrange(log, request)
         plan = plan.with_tokens(request.room.fixed_tokens + arrangement.tokens)
         self._kept.state = replace(self._kept.state, plan=plan)
-        return replace(made, plan=plan, arrangement=arrangement)
+        return replace(compaction, plan=plan, arrangement=arrangement)
 
     def plan_whole_log(self, log: Log, request: ViewRequest) -> Compaction:
         """Make and follow a plan of the whole history, as if no plan were in force.
@@ -270,8 +274,8 @@ class WindowPlans:
             FloorError: the view cannot be made to fit.
         """
         state = self._whole_log(log, request)
-        made, entries = self._compact_protected(log, request, state)
-        return self.follow(log, request, made, entries, state)
+        compaction, entries = self._compact_protected(log, request, state)
+        return self.follow(log, request, compaction, entries, state)
 
     def _whole_log(self, log: Log, request: ViewRequest, known: Plan | None = None) -> PlanState:
         """Return the state of the whole history without a plan.
@@ -308,8 +312,8 @@ class WindowPlans:
         plan = self._kept.plan
         if plan is None or not self.timing.is_small(request, tokens - request.room.fixed_tokens):
             return None
-        told = LeftOut(changed=plan.left_out.changed, read=plan.left_out.read, in_vain=plan.left_out.in_vain)
-        known = replace(NO_PLAN, left_out=told)
+        kept_lists = LeftOut(changed=plan.left_out.changed, read=plan.left_out.read, in_vain=plan.left_out.in_vain)
+        known = replace(NO_PLAN, left_out=kept_lists)
         state = self._whole_log(log, request, known)
         try:
             again, entries = self._compact_protected(log, request, state)
@@ -330,8 +334,8 @@ class WindowPlans:
         """
         entries = self._kept.entries(log, has_factory=request.has_factory, state=state, wanted=request.retained)
         entries = mark(end_chains(entries), pins=log.index.session.pins, retained=request.retained)
-        entries, gone = without_hidden(entries, log.index.session.hidden)
-        state = replace(state, left_out=state.left_out + sum(len(group.entries()) for group in gone))
+        entries, hidden_groups = without_hidden(entries, log.index.session.hidden)
+        state = replace(state, left_out=state.left_out + sum(len(group.entries()) for group in hidden_groups))
         protected = protect(
             entries,
             log.index.live,
@@ -341,15 +345,15 @@ class WindowPlans:
             tokens_of=lambda entry: state.cut_tokens.get(entry.id, entry.tokens),
         )
         try:
-            made = compact(self._plan_request(log, request, state, protected, self._new_id()))
+            compaction = compact(self._plan_request(log, request, state, protected, self._new_id()))
         except FloorError:
             if protected is entries:
                 raise
-            made = compact(self._plan_request(log, request, state, entries, self._new_id()))
+            compaction = compact(self._plan_request(log, request, state, entries, self._new_id()))
         still = hidden_before(self._kept.plan, log.index, hidden=True)
-        hides = tuple(dict.fromkeys([*still, *(group.head.id for group in gone)]))
-        left_out = replace(made.plan.left_out, hidden=hides)
-        return replace(made, plan=replace(made.plan, left_out=left_out)), entries
+        hides = tuple(dict.fromkeys([*still, *(group.head.id for group in hidden_groups)]))
+        left_out = replace(compaction.plan.left_out, hidden=hides)
+        return replace(compaction, plan=replace(compaction.plan, left_out=left_out)), entries
 
     def _plan_request(
         self, log: Log, request: ViewRequest, state: PlanState, entries: Sequence[Entry], plan_id: str = ""

@@ -47,9 +47,9 @@ def find_announced(searched: SearchedText) -> list[Secret]:
     found = list[Secret]()
     if not searched.has_digit:
         return found
-    for said in _BEGINNINGS.matches(_ANNOUNCED, searched, is_folded=True):
-        start = said.start("secret")
-        value = text[start : said.end("secret")].rstrip("\"'`,;")
+    for announcement in _BEGINNINGS.matches(_ANNOUNCED, searched, is_folded=True):
+        start = announcement.start("secret")
+        value = text[start : announcement.end("secret")].rstrip("\"'`,;")
         if len(value) >= _LEAST_CHARS and _is_secret(value):
             found.append(Secret(start, start + len(value), "secret that a program announces"))
     return found

@@ -198,10 +198,10 @@ def _beside(text: str, start: int) -> Secret | None:
     if match is None:
         return None
     group = "quoted" if match["quoted"] else "bare"
-    shown = _SHOWN.match(match[group])
-    if shown is None:
+    cell = _SHOWN.match(match[group])
+    if cell is None:
         return None
-    value = shown[0].rstrip(".:*_")
+    value = cell[0].rstrip(".:*_")
     name = _spelled(match["name"])
     if not _is_secret(value, name):
         return None

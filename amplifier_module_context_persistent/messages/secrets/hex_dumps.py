@@ -89,12 +89,12 @@ def _line(text: str, match: re.Match[str], first: int) -> _Line | None:
         if parts is None:
             continue
         content = bytes.fromhex(parts["hex"])
-        shown = (parts["shown"] or "")[: len(content)]
-        if _is_print_of(shown, content):
+        printed = (parts["shown"] or "")[: len(content)]
+        if _is_print_of(printed, content):
             offset = match.start("rest")
             digits = [(offset + pair.start(), offset + pair.end()) for pair in _PAIRS.finditer(parts["hex"])]
-            shown_start = offset + parts.start("shown") if shown else 0
-            return _Line(match.end(), first, content, digits, (shown_start, shown_start + len(shown)))
+            shown_start = offset + parts.start("shown") if printed else 0
+            return _Line(match.end(), first, content, digits, (shown_start, shown_start + len(printed)))
     return None
 
 

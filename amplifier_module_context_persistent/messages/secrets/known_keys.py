@@ -59,12 +59,12 @@ def _kept(message: Message) -> list[KnownKey]:
     Metadata are not searched, because the session writes them.
     """
     without_metadata = {key: value for key, value in message.items() if key != "metadata"}
-    kept = list[KnownKey]()
+    known_keys = list[KnownKey]()
     for field, text in _texts(without_metadata, ""):
         is_name = field.rpartition(".")[2] in NAMES and not _IN_ARGUMENTS.search(field)
         if is_name and len(text) >= LEAST_CHARS:
-            kept += [KnownKey(field, secret.kind, is_kept=True) for secret in search_forms(text)]
-    return kept
+            known_keys += [KnownKey(field, secret.kind, is_kept=True) for secret in search_forms(text)]
+    return known_keys
 
 
 def _arguments(text: str) -> Any:

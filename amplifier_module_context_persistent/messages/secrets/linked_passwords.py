@@ -147,10 +147,10 @@ def linked_password(text: str, first: int, end: int) -> Secret | None:
 
 def _before_verb(text: str, end: int) -> Secret | None:
     """Find a password that is before its verb, as in Hindi and Persian; None if there is none."""
-    said = _VERB_LAST.match(text, end, end + _MOST_CHARS)
-    if said is None or not may_be_password(said["secret"]):
+    sentence = _VERB_LAST.match(text, end, end + _MOST_CHARS)
+    if sentence is None or not may_be_password(sentence["secret"]):
         return None
-    return Secret(*said.span("secret"), "password by its name")
+    return Secret(*sentence.span("secret"), "password by its name")
 
 
 def _adjacent(text: str, first: int, end: int) -> Secret | None:

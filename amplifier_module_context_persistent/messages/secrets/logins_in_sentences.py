@@ -98,9 +98,9 @@ def find_logins(searched: SearchedText) -> list[Secret]:
         lines = [line for line in _USERLIST.finditer(text) if may_be_password(line["secret"])]
         found += [Secret(*line.span("secret"), "password of a login") for line in lines]
     for beginnings, expression in ((_VERBS, _LOGS_IN), (_FIELDS, _GIVEN), (_USES, _USED)):
-        for said in beginnings.matches(expression, searched, is_folded=True):
-            start = said.start("secret")
-            value = _whole(text, start, said.end("secret"))
+        for login in beginnings.matches(expression, searched, is_folded=True):
+            start = login.start("secret")
+            value = _whole(text, start, login.end("secret"))
             if may_be_password(value):
                 found.append(Secret(start, start + len(value), "password of a login"))
     return found

@@ -235,11 +235,11 @@ def _decoded(expression: re.Pattern[str], text: str, *, joined: bool) -> tuple[s
     parts: list[str] = []
     done = length = 0
     for match in expression.finditer(text):
-        for start, end, shown in _edits_of(match, joined=joined):
-            parts += [text[done:start], shown]
+        for start, end, decoded in _edits_of(match, joined=joined):
+            parts += [text[done:start], decoded]
             length += start - done
             edits.starts.append(length)
-            length += len(shown)
+            length += len(decoded)
             edits.ends.append(length)
             edits.starts_before.append(start)
             edits.ends_before.append(end)
@@ -253,8 +253,8 @@ def _edits_of(match: re.Match[str], *, joined: bool) -> tuple[tuple[int, int, st
     start, end = match.span()
     if match.lastgroup == "string" and not joined:
         return (start, match.start("string"), " "), (match.end("string"), end, " ")
-    shown = _reads_as(match, joined=joined)
-    return () if shown is None else ((start, end, shown),)
+    decoded = _reads_as(match, joined=joined)
+    return () if decoded is None else ((start, end, decoded),)
 
 
 def _reads_as(match: re.Match[str], *, joined: bool) -> str | None:
@@ -279,8 +279,8 @@ def _reads_as(match: re.Match[str], *, joined: bool) -> str | None:
         case "octal":
             return _character(int(inner, 8))
         case "entity":
-            shown = unescape(f"&{inner};")
-            return None if shown == f"&{inner};" else shown
+            decoded = unescape(f"&{inner};")
+            return None if decoded == f"&{inner};" else decoded
         case "sequence":
             return "" if joined and inner not in _MOVES else " "
         case "escape":

@@ -151,11 +151,11 @@ def redact_value(value: Any, found: Found | None = None, field: str = "", own: O
         return value
     redacted: dict[str, Any] = {}
     for key, item in value.items():
-        shown = "*"
+        shown_key = "*"
         is_clean = False
         if own is None and len(key) <= _MOST_KEY_CHARS:
-            shown, is_clean = _seen_key(key)
-        inside = f"{field}.{shown}" if field else shown
+            shown_key, is_clean = _seen_key(key)
+        inside = f"{field}.{shown_key}" if field else shown_key
         if key.lower() in _core_keys() or _is_named(key, item):
             if item != REDACTED:
                 report("value of a sensitive key", inside)

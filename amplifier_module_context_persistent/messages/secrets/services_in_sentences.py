@@ -51,8 +51,8 @@ def find_by_service(searched: SearchedText, words: Iterable[tuple[int, int]]) ->
         if value is None or not _is_key(value["secret"]):
             continue
         at = value.start("secret")
-        said = _GIVES.search(text[max(0, at - _BEFORE_CHARS) : at])
-        if said and _is_service(said["service"]) and not is_example(value["secret"]):
+        sentence = _GIVES.search(text[max(0, at - _BEFORE_CHARS) : at])
+        if sentence and _is_service(sentence["service"]) and not is_example(value["secret"]):
             found.append(Secret(at, value.end("secret"), "key of a service"))
     return found
 

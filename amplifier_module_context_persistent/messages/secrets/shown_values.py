@@ -53,15 +53,15 @@ def find_shown(searched: SearchedText) -> list[Secret]:
     found = list[Secret]()
     if "\n" not in text:
         return found
-    for shown in _SHOWN.finditer(text):
-        start = text.rfind("\n", max(0, shown.start() - _MOST_PROMPT_CHARS), shown.start()) + 1
-        value = shown["secret"]
-        if not _PROMPT.fullmatch(text, start, shown.start() + 1):
+    for output in _SHOWN.finditer(text):
+        start = text.rfind("\n", max(0, output.start() - _MOST_PROMPT_CHARS), output.start()) + 1
+        value = output["secret"]
+        if not _PROMPT.fullmatch(text, start, output.start() + 1):
             continue
         if is_placeholder(value) or is_example(value) or is_code_or_path(value):
             continue
-        if (is_chosen(value) or looks_random(value, least=_LEAST_RANDOM)) and _asks(shown["command"], value):
-            found.append(Secret(*shown.span("secret"), "secret that is shown"))
+        if (is_chosen(value) or looks_random(value, least=_LEAST_RANDOM)) and _asks(output["command"], value):
+            found.append(Secret(*output.span("secret"), "secret that is shown"))
     return found
 
 

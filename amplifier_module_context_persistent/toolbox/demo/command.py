@@ -55,11 +55,11 @@ class PlayedDemo:
     def of(self, event: str, *, resumed: bool) -> Told:
         """Return the reports of one of the two processes about an event, in order."""
         reports = self.resumed if resumed else self.first
-        return [told for told in reports if told["event"] == event]
+        return [report for report in reports if report["event"] == event]
 
     def acknowledged(self, *, resumed: bool) -> list[Message]:
         """Return the messages that were acknowledged to one of the two processes."""
-        return [told["message"] for told in self.of("acknowledged", resumed=resumed)]
+        return [report["message"] for report in self.of("acknowledged", resumed=resumed)]
 
     def messages(self, event: str) -> list[Message]:
         """Return the messages in the first report of an event by the resumed process."""
@@ -97,11 +97,11 @@ def demo(*, keep: bool, as_json: bool, storage: str | None) -> None:
         directory = stack.enter_context(_directory(keep=keep))
         played = play(directory, stack.enter_context(_opened(storage)) if storage is not None else None)
     faults = played.faults()
-    kept = os.fspath(directory) if keep else None
+    kept_directory = os.fspath(directory) if keep else None
     if as_json:
-        click.echo(json.dumps(_as_json(played, faults, kept), indent=2))
+        click.echo(json.dumps(_as_json(played, faults, kept_directory), indent=2))
     else:
-        _show(Console(markup=False, highlight=False, emoji=False), played, kept)
+        _show(Console(markup=False, highlight=False, emoji=False), played, kept_directory)
     if faults:
         raise DemoError("\n  ".join(["this must not happen:", *faults]))
 
@@ -115,7 +115,7 @@ def play(directory: Path, storage: str | None = None) -> PlayedDemo:
     (directory / "home").mkdir()
     (directory / "project").mkdir()
     first, killed = play_part("first", directory, storage)
-    log_path = next(told["log_path"] for told in first if told["event"] == "mounted")
+    log_path = next(report["log_path"] for report in first if report["event"] == "mounted")
     stored_at_kill = read_messages(log_path, storage)
     resumed, _ = play_part("resumed", directory, storage)
     return PlayedDemo(first, resumed, killed, log_path, stored_at_kill, read_messages(log_path, storage))
@@ -162,7 +162,7 @@ def play_part(part: str, directory: Path, storage: str | None = None) -> tuple[T
     """
     home, project = os.fspath(directory / "home"), os.fspath(directory / "project")
     errors_path = directory / f"{part}.stderr"
-    told: Told = []
+    reports: Told = []
     killed = False
     with (
         open(errors_path, "wb") as errors,
@@ -180,8 +180,8 @@ def play_part(part: str, directory: Path, storage: str | None = None) -> tuple[T
         try:
             watchdog.start()
             for line in process.stdout or ():
-                told.append(json.loads(line))
-                if part == "first" and not killed and _is_mid_turn(told):
+                reports.append(json.loads(line))
+                if part == "first" and not killed and _is_mid_turn(reports):
                     process.kill()  # SIGKILL: no handler, no cleanup; what the pipe still holds is read
                     killed = True
             process.wait()
@@ -190,10 +190,10 @@ def play_part(part: str, directory: Path, storage: str | None = None) -> tuple[T
             process.kill()
     played_its_part = killed if part == "first" else process.returncode == 0
     if not played_its_part:
-        said = errors_path.read_text(encoding="utf-8", errors="replace").strip().splitlines()[-3:]
-        reason = "\n  ".join(said) or f"it ended with {process.returncode}, or hung for {TIMEOUT_S:.0f} s"
+        last_lines = errors_path.read_text(encoding="utf-8", errors="replace").strip().splitlines()[-3:]
+        reason = "\n  ".join(last_lines) or f"it ended with {process.returncode}, or hung for {TIMEOUT_S:.0f} s"
         raise DemoError(f"the {part} process did not play its part:\n  {reason}")
-    return told, "SIGKILL" if os.name == "posix" else "TerminateProcess"
+    return reports, "SIGKILL" if os.name == "posix" else "TerminateProcess"
 
 
 def _is_mid_turn(told: Told) -> bool:
@@ -265,15 +265,15 @@ def _stored_lines(storage: str, name: str) -> list[bytes]:
 
 def _differences(where: str, found: Sequence[Message], expected: Sequence[Message]) -> Iterator[str]:
     """Compare messages, the log's own stamps left aside."""
-    held = [_given(message) for message in found]
-    given = [_given(message) for message in expected]
+    stored_messages = [_given(message) for message in found]
+    expected_messages = [_given(message) for message in expected]
     lacks_any = False
-    for position, message in enumerate(given):
-        if message not in held:
+    for position, message in enumerate(expected_messages):
+        if message not in stored_messages:
             lacks_any = True
             yield f"{where} lacks acknowledged message {position + 1} ({message['role']})"
-    if held != given and not lacks_any:
-        yield f"{where} has {len(held)} messages instead of {len(expected)}, or in another order"
+    if stored_messages != expected_messages and not lacks_any:
+        yield f"{where} has {len(stored_messages)} messages instead of {len(expected)}, or in another order"
 
 
 def _given(message: Message) -> Message:
@@ -316,10 +316,10 @@ def _show(console: Console, played: PlayedDemo, kept: str | None) -> None:
     console.print(f"   {len(recovered)} messages; {lost} of the {len(before)} acknowledged ones lost.")
 
     console.print("\n3. How the host resumed the session: get_messages, set_messages, get_messages", style="bold")
-    for told in played.of("ignored", resumed=True):
-        missing = told["stored"] - told["handed"]
-        console.print(f"   The host's own transcript has {told['handed']} messages: {missing} fewer than the log.")
-        console.print(f"   set_messages with them was ignored; get_messages still gives {told['stored']}.")
+    for report in played.of("ignored", resumed=True):
+        missing = report["stored"] - report["handed"]
+        console.print(f"   The host's own transcript has {report['handed']} messages: {missing} fewer than the log.")
+        console.print(f"   set_messages with them was ignored; get_messages still gives {report['stored']}.")
 
     view = played.messages("view")
     console.print("\n4. The view that the model gets next", style="bold")

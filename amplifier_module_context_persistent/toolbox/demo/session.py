@@ -79,9 +79,9 @@ class ScriptedProvider:
 
 def _verdict(texts: list[str]) -> str:
     """Return the last answer. It can be right only if the view contains what was said and read before the kill."""
-    named = any("is called Heron" in text for text in texts)
+    has_named_release = any("is called Heron" in text for text in texts)
     read = any("1.4.0 (Heron)" in text for text in texts)
-    return "Heron is ready: it is 1.4.0, and 12 tests pass." if named and read else "What is Heron?"
+    return "Heron is ready: it is 1.4.0, and 12 tests pass." if has_named_release and read else "What is Heron?"
 
 
 class ScriptedTool:

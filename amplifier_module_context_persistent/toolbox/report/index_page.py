@@ -42,8 +42,8 @@ class ReportLine:
 
     def number(self, key: str) -> float:
         """Return a number from the notes; 0 if the key is missing."""
-        given = self.notes.get(key)
-        return given if isinstance(given, int | float) else 0
+        value = self.notes.get(key)
+        return value if isinstance(value, int | float) else 0
 
     @property
     def is_estimated(self) -> bool:

@@ -151,11 +151,11 @@ def _read(note: Path) -> dict[str, MadePage]:
             value = json.loads(file.read(_MOST_BYTES))
         if value.get("version") != _VERSION:
             return {}
-        for name, given in value["pages"].items():
+        for name, entry in value["pages"].items():
             is_plain_name = os.path.basename(name) == name
             with suppress(TypeError, ValueError, KeyError, IndexError):
                 if is_plain_name:
-                    found[name] = _made_page(given)
+                    found[name] = _made_page(entry)
     return found
 
 

@@ -327,8 +327,8 @@ def _grown(marks: Marks, total: int) -> Marks:
     """Return marks extended to `total` messages, for a later view of the same plan, which shows the newer ones too."""
     if total <= marks.total:
         return marks
-    shown = {**marks.shown, **dict.fromkeys(range(marks.total, total), KEPT)}
-    return replace(marks, total=total, shown=shown)
+    all_shown = {**marks.shown, **dict.fromkeys(range(marks.total, total), KEPT)}
+    return replace(marks, total=total, shown=all_shown)
 
 
 def _chosen(requests: Sequence[PlacedReceipt], views: str) -> set[int]:

@@ -173,10 +173,10 @@ def _title(transcript: Transcript) -> str:
 
 def _said(message: Message, bodies: Bodies) -> str:
     """Return a message as text: its role, its words and its calls, without thinking."""
-    said = []
+    parts = []
     for part in bodies.body(-1, message):
         if part[0] == "t":
-            said.append(part[1])
+            parts.append(part[1])
         elif part[0] == "c":
-            said.append(f"{part[2]} {part[3]}")
-    return f"{_ROLES.get(str(message.get('role')), 'System')}: " + "\n".join(said)
+            parts.append(f"{part[2]} {part[3]}")
+    return f"{_ROLES.get(str(message.get('role')), 'System')}: " + "\n".join(parts)

@@ -100,20 +100,20 @@ def report(
     if views not in VIEWS:
         raise ValueError(f"views: {views!r} is not known; allowed are: {', '.join(VIEWS)}")
     check_replaceable(path, own=transcript.path)
-    shown = list(transcript.turns() if turns is None else turns)
+    shown_turns = list(transcript.turns() if turns is None else turns)
     with NewFile(path, replace=force) as file:
         blocks = BodyBlocks()
         bodies = Bodies(redact=redact, own=own)
         counter = counter or EstimateCounter()
         prices = prices or PriceList()
         bills = Bills(transcript.reader, prices, partial(tokens_of, counter=counter))
-        history = read_history(transcript, shown, bodies, blocks, counter, bills, progress)
-        start, stop = (shown[0].start, shown[-1].stop) if shown else (0, 0)
+        history = read_history(transcript, shown_turns, bodies, blocks, counter, bills, progress)
+        start, stop = (shown_turns[0].start, shown_turns[-1].stop) if shown_turns else (0, 0)
         requests = _requests_of(transcript, start, stop, history, views, bodies, progress)
         add_source_compactions(requests, transcript, start, stop, bodies)
         below = Bodies(redact=redact, own=own)
         read = read_sub_agents(sub_agents, transcript, history, start, below, counter, prices)
-        session = _session(transcript, history, requests, bodies, shown)
+        session = _session(transcript, history, requests, bodies, shown_turns)
         _add_sub_agents(session, read, below)
         session["prices"] = prices.described()
         head = _head(session, blocks, history, requests, bodies, touched_files(transcript, start, stop, bodies))
@@ -192,7 +192,7 @@ def _session(
     transcript: Transcript, history: History, requests: Requests, bodies: Bodies, turns: Sequence[Turn]
 ) -> dict[str, Any]:
     """Return the facts about the session at the top of the page."""
-    named = _named(transcript, bodies)
+    names = _named(transcript, bodies)
     lines = [turn.line for turn in history.turns if turn.line]
     first_line = lines[0] if lines else ""
     models = dict.fromkeys(row["model"] for row in requests.rows if row["model"])
@@ -205,9 +205,9 @@ def _session(
     }
     return {
         "id": bodies.name(_id_of(transcript)),
-        "title": named.name or first_line,
-        "description": named.description,
-        "tags": list(named.tags),
+        "title": names.name or first_line,
+        "description": names.description,
+        "tags": list(names.tags),
         "project": bodies.name(_project(transcript.path)),
         "models": list(models),
         "first": turns[0].start if turns else 0,
@@ -269,8 +269,8 @@ def _request_sums(requests: Requests) -> dict[str, Any]:
 
 def _named(transcript: Transcript, bodies: Bodies) -> SessionName:
     """Return the session's name, description and tags, as the page shows them."""
-    named = read_name(transcript.path)
-    return SessionName(bodies.name(named.name), bodies.name(named.description), tuple(map(bodies.name, named.tags)))
+    names = read_name(transcript.path)
+    return SessionName(bodies.name(names.name), bodies.name(names.description), tuple(map(bodies.name, names.tags)))
 
 
 def _project(log: str) -> str:
@@ -363,13 +363,13 @@ def relatives(transcript: Transcript, bodies: Bodies) -> list[dict[str, Any]]:
     The file name is "" if the id could lead to another directory.
     """
     related = relatives_of(transcript.header)
-    named: list[tuple[str, str]] = []
+    relations: list[tuple[str, str]] = []
     if related.parent:
-        named.append(("parent", related.parent))
-    named += [("sub-agent", name) for name in related.subagents]
-    named += [("branch", name) for name in related.branches]
+        relations.append(("parent", related.parent))
+    relations += [("sub-agent", name) for name in related.subagents]
+    relations += [("branch", name) for name in related.branches]
     rows = []
-    for kind, name in named:
+    for kind, name in relations:
         file = f"report-{name}.html" if _FILE_NAME.fullmatch(name) else ""
         rows.append({"what": kind, "id": bodies.name(name), "file": file})
     return rows
