@@ -74,9 +74,9 @@ class FloorError(ContextPersistentError):
         if not self.pins:
             return ""
         largest = sorted(self.pins, key=lambda pin: -pin[1])
-        named = [f"{message_id} ({tokens:,} tokens)" for message_id, tokens in largest[:_NAMED_PINS]]
+        pins = [f"{message_id} ({tokens:,} tokens)" for message_id, tokens in largest[:_NAMED_PINS]]
         more = [f"and {len(largest) - _NAMED_PINS:,} more"] if len(largest) > _NAMED_PINS else []
-        return f". Pinned: {', '.join(named + more)}"
+        return f". Pinned: {', '.join(pins + more)}"
 
 
 class RetentionError(ContextPersistentError, ValueError):
@@ -112,9 +112,9 @@ def reason_of(error: Exception) -> str:
 
     If the disk is full, the reason says what to do.
     """
-    said = error.strerror if isinstance(error, OSError) else None
-    reason = " ".join(str(said or error).split())
-    is_no_room = isinstance(error, OSError) and error.errno in NO_ROOM and said == os.strerror(error.errno)
+    system_text = error.strerror if isinstance(error, OSError) else None
+    reason = " ".join(str(system_text or error).split())
+    is_no_room = isinstance(error, OSError) and error.errno in NO_ROOM and system_text == os.strerror(error.errno)
     return f"{reason}; make room" if is_no_room else reason
 
 

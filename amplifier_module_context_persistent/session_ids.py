@@ -29,8 +29,8 @@ def directory_name(session_id: str) -> str:
     """
     if not isinstance(session_id, str):
         raise TypeError(f"a session's id must be a text, not {type(session_id).__name__}")
-    given = session_id.encode("utf-8", "surrogatepass")
-    name = _UNSAFE.sub(lambda found: b"%%%02X" % found[0][0], given).decode("ascii")
+    encoded = session_id.encode("utf-8", "surrogatepass")
+    name = _UNSAFE.sub(lambda found: b"%%%02X" % found[0][0], encoded).decode("ascii")
     name = name.replace("..", "%2E%2E")
     if name.startswith("."):
         name = f"%2E{name[1:]}"
@@ -39,7 +39,7 @@ def directory_name(session_id: str) -> str:
     if _RESERVED.match(name):
         name = f"%{ord(name[0]):02X}{name[1:]}"
     if len(name) > _MOST_CHARS:
-        return f"{name[:_KEPT_CHARS]}{_HASHED}{blake2b(given, digest_size=16).hexdigest()}"
+        return f"{name[:_KEPT_CHARS]}{_HASHED}{blake2b(encoded, digest_size=16).hexdigest()}"
     return name or _HASHED
 
 

@@ -161,14 +161,14 @@ class ViewStrategy:
 
     async def __call__(self, messages: list[Message]) -> bool:
         """Replace a list of messages by its view, in place. Return whether the list changed."""
-        given = _checked(messages)
-        if not given:
+        checked = _checked(messages)
+        if not checked:
             return False
-        ordered = _with_calls_at_their_results(given)
+        ordered = _with_calls_at_their_results(checked)
         view = self._take_out(ordered)
         messages[:] = await view.view(ordered)
         self._running = [*self._running, view][-_MOST_VIEWS:]
-        return [id(message) for message in given] != [id(message) for message in messages]
+        return [id(message) for message in checked] != [id(message) for message in messages]
 
     async def saved(self, session_id: str, messages: Sequence[Message]) -> None:
         """Store the plan of the view that contains a session's saved messages, so that the next run can continue it."""
@@ -249,11 +249,11 @@ def _checked(messages: Sequence[Message]) -> list[Message]:
     Raises:
         RecordError: `messages` is not a list of the framework's messages.
     """
-    given = listed(messages)
-    for message in given:
+    checked = listed(messages)
+    for message in checked:
         if not isinstance(message, Message):
             raise RecordError(f"a message of the framework is expected, not {type(message).__name__}")
-    return given
+    return checked
 
 
 def _with_calls_at_their_results(messages: Sequence[Message]) -> list[Message]:
@@ -281,12 +281,12 @@ def _with_calls_at_their_results(messages: Sequence[Message]) -> list[Message]:
 
 def _named_in(log: ReadableLog) -> list[Named]:
     """Return the framework's messages that a log has, in order."""
-    named = []
+    stored_messages = []
     for group, body in bodies_in(log.read(log.index.live), NAME):
         if body is not None:
             ids = [given_id(part) or "" for part in group]
-            named.append(Named(_key_of(Message.from_dict(body)), ids))
-    return named
+            stored_messages.append(Named(_key_of(Message.from_dict(body)), ids))
+    return stored_messages
 
 
 def _key_of(message: Message) -> str:

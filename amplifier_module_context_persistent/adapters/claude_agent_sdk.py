@@ -133,10 +133,10 @@ def _key(key: SdkKey | SessionListSubkeysKey) -> SessionKey:
     Raises:
         TypeError: the key is not an object, or lacks a part.
     """
-    given: Mapping[str, Any] = key if isinstance(key, Mapping) else {}
-    if not {"project_key", "session_id"} <= given.keys():
+    fields: Mapping[str, Any] = key if isinstance(key, Mapping) else {}
+    if not {"project_key", "session_id"} <= fields.keys():
         raise TypeError(f"a session's key is an object with project_key and session_id, not {key!r:.80}")
-    return SessionKey(given["project_key"], given["session_id"], given.get("subpath") or "")
+    return SessionKey(fields["project_key"], fields["session_id"], fields.get("subpath") or "")
 
 
 def _checked(entry: Any) -> Any:

@@ -93,9 +93,9 @@ class KeptPlan:
             plan = PortablePlan.of(log)
             return None if plan is None else Kept(plan, self._named_in(log))
 
-        kept = await (await self._open()).look(found)
-        self._known = kept.plan.id if kept is not None else ""
-        return kept
+        kept_plan = await (await self._open()).look(found)
+        self._known = kept_plan.plan.id if kept_plan is not None else ""
+        return kept_plan
 
     async def carry_to(self, other: KeptPlan) -> None:
         """Copy the newest plan that fits to another conversation. A plan fits if the conversation has its messages.
@@ -110,9 +110,9 @@ class KeptPlan:
             plans = list(PortablePlan.earlier(log))
             return plans, self._named_in(log) if plans else []
 
-        plans, named = await (await self._open()).look(found)
+        plans, stored_messages = await (await self._open()).look(found)
         for plan in plans:
-            if await other.write(plan, named):
+            if await other.write(plan, stored_messages):
                 return
 
     def has(self, plan_id: str) -> bool:

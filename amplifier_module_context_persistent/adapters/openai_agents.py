@@ -154,14 +154,14 @@ class PersistentSession(SessionABC):
         """
         self._check_is_of_this_run()
         view = await self.manager.get_messages_for_request()
-        shown = Counter(map(key_of, items_in(view)))
-        kept: list[TResponseInputItem] = []
+        unmatched = Counter(map(key_of, items_in(view)))
+        staying: list[TResponseInputItem] = []
         for item in reversed(history):
             key = key_of(_plain(item))
-            if shown[key]:
-                shown[key] -= 1
-                kept.append(item)
-        return [*reversed(kept), *new_input]
+            if unmatched[key]:
+                unmatched[key] -= 1
+                staying.append(item)
+        return [*reversed(staying), *new_input]
 
     def _check_is_of_this_run(self) -> None:
         """Check that the SDK read the history of this session last. Its callbacks do not get the session of their run.

@@ -357,17 +357,17 @@ def _named_in(log: ReadableLog) -> list[Named]:
     if record is None:
         return []
     groups = {mark_of(group[0]).get(_ENTRY, {}).get("id"): (group, body) for group, body in _pairs(log)}
-    named: list[Named] = []
+    stored_messages: list[Named] = []
     entry_id = record.head_id
     while entry_id is not None and entry_id in groups:
         group, body = groups[entry_id]
         entry = _entry_of(group, body)
         if entry is None:
             break
-        named.append(Named(_key_of(entry.message), [given_id(part) or "" for part in group]))
+        stored_messages.append(Named(_key_of(entry.message), [given_id(part) or "" for part in group]))
         entry_id = entry.parent_id
-    named.reverse()
-    return named
+    stored_messages.reverse()
+    return stored_messages
 
 
 def _pairs(log: ReadableLog) -> Iterator[tuple[list[Message], Any]]:

@@ -147,8 +147,8 @@ class WorkingView(Generic[T]):
         """Shorten the log to the first `count` messages of the kit."""
         if count == len(self._taken):
             return
-        kept = sum(map(len, self._ids[:count]))
-        await self._manager.change_history(lambda log, _: HistoryChange(log.index.live[:kept]))
+        staying_count = sum(map(len, self._ids[:count]))
+        await self._manager.change_history(lambda log, _: HistoryChange(log.index.live[:staying_count]))
         del self._taken[count:], self._keys[count:], self._ids[count:]
 
     async def _go_on(self, given: Sequence[T], kept_plan: KeptPlan) -> None:
@@ -215,11 +215,11 @@ class WorkingView(Generic[T]):
 
 def _with_ids(parts: Sequence[Message], name: str) -> list[Message]:
     """Return copies, with ids that begin with `name`, of the messages into which one message of a kit was converted."""
-    named = []
+    parts_with_ids = []
     for number, part in enumerate(parts):
         message_id = name if number == 0 else f"{name}.{number}"
-        named.append({**part, "metadata": {**metadata_of(part), "message_id": message_id}})
-    return named
+        parts_with_ids.append({**part, "metadata": {**metadata_of(part), "message_id": message_id}})
+    return parts_with_ids
 
 
 def _has_reasoning(message: Message) -> bool:

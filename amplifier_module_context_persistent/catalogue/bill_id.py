@@ -39,12 +39,12 @@ def bill_id(message: Mapping[str, Any], usage: ReportedUsage, number: int) -> st
     metadata = metadata_of(message)
     imported = metadata.get("imported")
     ids = imported if isinstance(imported, Mapping) else {}
-    named = metadata.get(BILL_KEY)
+    given_key = metadata.get(BILL_KEY)
     response, request = ids.get("response_id"), ids.get("request_id")
     answer = response or given_id(message)
     time = timestamp_of(message)
-    if named:
-        key = repr((named, number))
+    if given_key:
+        key = repr((given_key, number))
     elif response and request:
         key = repr((response, request, number))
     elif answer and time:

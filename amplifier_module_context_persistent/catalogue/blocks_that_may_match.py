@@ -251,8 +251,8 @@ def take_in(
             connection.execute(query, (row_id, *astuple(row), check))
         words = replace(words, blocks=words.blocks + 1)
     words = replace(words, end_offset=now.end_offset)
-    kept = (session, words.mark, words.blocks, words.end_offset, _check_of_words(name, words))
-    connection.execute("INSERT OR REPLACE INTO words VALUES (?, ?, ?, ?, ?)", kept)
+    word_row = (session, words.mark, words.blocks, words.end_offset, _check_of_words(name, words))
+    connection.execute("INSERT OR REPLACE INTO words VALUES (?, ?, ?, ?, ?)", word_row)
     cover(connection, session, WORDS, now)
     return True
 

@@ -45,12 +45,12 @@ def make_filters(runs: Iterable[str]) -> list[bytes]:
 
 
 def _filter_of(all_places: list[Places]) -> bytes:
-    made = bytearray(len(all_places) + 1)
+    filter_bytes = bytearray(len(all_places) + 1)
     bits = 8 * len(all_places) + 8
     for first, second in all_places:
-        made[first % bits >> 3] |= 1 << (first % bits & 7)
-        made[second % bits >> 3] |= 1 << (second % bits & 7)
-    return bytes(made)
+        filter_bytes[first % bits >> 3] |= 1 << (first % bits & 7)
+        filter_bytes[second % bits >> 3] |= 1 << (second % bits & 7)
+    return bytes(filter_bytes)
 
 
 def asked_parts(runs: Iterable[str]) -> list[tuple[int, list[Places]]]:

@@ -56,8 +56,8 @@ class StoredFigures:
             names = list(by_name)
             for start in range(0, len(names), _ASKED):
                 figures = kept_figures(storage, names[start : start + _ASKED], self._counted)
-                for name, told in figures.items():
-                    rows = _read(told)
+                for name, packed_rows in figures.items():
+                    rows = _read(packed_rows)
                     if rows is not None:
                         yield by_name[name], rows
 

@@ -69,9 +69,11 @@ class CatalogueSnapshots:
                 known = covered_of(connection, name, SNAPSHOT)
                 if known is None or not _is_beginning(known, log, now):
                     return None
-                given = orjson.loads(_content(connection, name, _DESCRIPTION))
-                chunks = (_content(connection, name, number, check) for number, check in enumerate(given["chunks"]))
-                return restore(given, chunks, known.end_offset, max_record_bytes, log.read)
+                description = orjson.loads(_content(connection, name, _DESCRIPTION))
+                chunks = (
+                    _content(connection, name, number, check) for number, check in enumerate(description["chunks"])
+                )
+                return restore(description, chunks, known.end_offset, max_record_bytes, log.read)
         except CatalogueError as error:
             logger.info("%s: no snapshot is used: %s", log.path, error)
         except (SnapshotError, ValueError, KeyError, TypeError) as error:

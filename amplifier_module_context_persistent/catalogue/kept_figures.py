@@ -195,8 +195,8 @@ def _keep(catalogue: Catalogue, reader: LogReader, stamp: Stamp, counter: TokenC
 def insert(connection: sqlite3.Connection, session: int, rows: Iterable[tuple[str, tuple[Any, ...]]]) -> None:
     """Insert rows of a session's figures, each given with its table."""
     for table, added in groupby(rows, itemgetter(0)):
-        given = [(session, *row) for _, row in added]
-        connection.executemany(f"INSERT INTO {table} VALUES ({', '.join('?' * len(given[0]))})", given)
+        values = [(session, *row) for _, row in added]
+        connection.executemany(f"INSERT INTO {table} VALUES ({', '.join('?' * len(values[0]))})", values)
 
 
 def forget_figures(connection: sqlite3.Connection, session: int) -> None:

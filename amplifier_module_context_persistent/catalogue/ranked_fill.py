@@ -169,11 +169,11 @@ class RankedFill:
         with target.catalogue.writing() as connection:
             if not is_same_file(target.path, covered.stamp):
                 return False
-            kept = take_in_segment(connection, target.name, segment, seen=self._seen, first=first, now=covered)
-        if kept is None:
+            stored_words = take_in_segment(connection, target.name, segment, seen=self._seen, first=first, now=covered)
+        if stored_words is None:
             self.is_overtaken = True
             return False
-        self.stored = kept
+        self.stored = stored_words
         self._seen = covered
         del self.memory_segments[0], self._ends[0]
         return True

@@ -113,16 +113,16 @@ def take_in_segment(
     if covered != seen:
         return None
     session = session_id(connection, name)
-    kept: tuple[SegmentNote, ...] = ()
+    earlier_segments: tuple[SegmentNote, ...] = ()
     mark = int.from_bytes(os.urandom(6))
     if known is not None and known.words.segments[:first]:
-        kept = known.words.segments[:first]
+        earlier_segments = known.words.segments[:first]
         mark = known.words.mark
-    _forget_segments(connection, session, len(kept))
-    words = RankedWords(session, mark, kept)
+    _forget_segments(connection, session, len(earlier_segments))
+    words = RankedWords(session, mark, earlier_segments)
     _insert(connection, words, segment)
     note = SegmentNote(segment.level, segment.messages, min(segment.chars, 0xFFFFFFFF), now.end_offset)
-    words = replace(words, segments=(*kept, note))
+    words = replace(words, segments=(*earlier_segments, note))
     _keep(connection, name, words, now)
     return words
 

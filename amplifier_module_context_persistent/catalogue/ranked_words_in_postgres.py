@@ -34,7 +34,7 @@ def kept_in_databases(locations: Sequence[str]) -> tuple[dict[str, RankedLog], s
     The text is "" if all databases answered.
     """
     indexed: dict[str, RankedLog] = {}
-    said = ""
+    reason = ""
     by_storage: dict[str, dict[str, str]] = {}
     for location in locations:
         name = stored_name(location)
@@ -45,8 +45,8 @@ def kept_in_databases(locations: Sequence[str]) -> tuple[dict[str, RankedLog], s
             with ranked_server(storage, VERSION) as server:
                 indexed |= {names[name]: log for name, log in server.logs(list(names)).items()}
         except LogUnreadableError as error:
-            said = str(error.strerror)
-    return indexed, said
+            reason = str(error.strerror)
+    return indexed, reason
 
 
 def kept_in_database(location: str) -> RankedLog | None:
@@ -77,13 +77,13 @@ class ServerFill:
         rows = [_row_of(number, offset, message) for number, (offset, message) in enumerate(batch.messages, first)]
         try:
             with ranked_server(self._storage, VERSION) as server:
-                kept = server.keep(self.kept, rows, end_offset)
+                indexed = server.keep(self.kept, rows, end_offset)
         except LogUnreadableError as error:
             logger.debug("%s: its words are not kept: %s", self._storage, error)
             return False
-        self.is_overtaken = kept is None
-        self.kept = kept or self.kept
-        return kept is not None
+        self.is_overtaken = indexed is None
+        self.kept = indexed or self.kept
+        return indexed is not None
 
 
 def _row_of(number: int, offset: int, message: Message) -> RankedRow:

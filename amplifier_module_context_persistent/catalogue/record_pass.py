@@ -179,14 +179,14 @@ class RecordPass:
         requests = self._own.setdefault(message_id, []) if message_id else []
         usages = [own] if own.compaction is None else [own, own.compaction]
         for number, usage in enumerate(usages):
-            made = self._request_of_version(message, own, usage, number)
+            request = self._request_of_version(message, own, usage, number)
             is_of_earlier_version = number < len(requests)
             if is_of_earlier_version:
                 for name in _OF_VERSION:
-                    setattr(requests[number], name, getattr(made, name))
+                    setattr(requests[number], name, getattr(request, name))
             else:
-                requests.append(made)
-                self.requests.append(made)
+                requests.append(request)
+                self.requests.append(request)
             self._withdraw_earlier(requests[number])
         _bill_nothing(requests[len(usages) :])
 
@@ -200,13 +200,13 @@ class RecordPass:
             number: 0 for the usage itself, 1 for that of a compaction.
         """
         time_us = microseconds(timestamp_of(message))
-        made = Request(usage, storable_text(own.provider), storable_text(own.model), time_us, usage.output)
-        made.bill_id = bill_id(message, usage, number)
+        request = Request(usage, storable_text(own.provider), storable_text(own.model), time_us, usage.output)
+        request.bill_id = bill_id(message, usage, number)
         if number == 0:
-            made.answer_id = given_id(message) or ""
-            made.is_output_estimated = usage.output is None
-            made.output_tokens = self._count(message) if usage.output is None else usage.output
-        return made
+            request.answer_id = given_id(message) or ""
+            request.is_output_estimated = usage.output is None
+            request.output_tokens = self._count(message) if usage.output is None else usage.output
+        return request
 
     def _withdraw_earlier(self, request: Request) -> None:
         """Let an earlier request of the same bill cost nothing.
@@ -222,9 +222,9 @@ class RecordPass:
 
     def _add(self, usage: ReportedUsage | None, provider: Any, model: Any, time_us: int | None) -> Request:
         output_tokens = usage.output if usage is not None else None
-        made = Request(usage, storable_text(provider), storable_text(model), time_us, output_tokens)
-        self.requests.append(made)
-        return made
+        request = Request(usage, storable_text(provider), storable_text(model), time_us, output_tokens)
+        self.requests.append(request)
+        return request
 
     def _add_pass(self, usage: ReportedUsage | None, provider: Any, model: Any, time_us: int | None) -> None:
         """Add the compaction that a provider made within a request and billed separately, as another request."""

@@ -59,7 +59,7 @@ class Glances:
         place = catalogue_of(path)
         if place not in self._known:
             self._known[place] = _kept_in(place)
-        covered, told = self._known[place].get(name_of(path, place), (None, ""))
+        covered, encoded = self._known[place].get(name_of(path, place), (None, ""))
         if covered is None:
             return None
         log = FileHandle(path, files)
@@ -67,7 +67,7 @@ class Glances:
             exists = log.open(create=False)
             if not exists or Stamp.of(log.status()) != covered.stamp:
                 return None
-            return glance_told(told, log.read)
+            return glance_told(encoded, log.read)
         finally:
             log.close()
 
@@ -93,8 +93,8 @@ class Glances:
         stored = self._stored.setdefault(storage, {})
         if name not in stored:
             stored |= self._asked(storage, name)
-        told, first_line = stored.pop(name)
-        return glance_told(told, lambda _offset, _length: first_line)
+        encoded, first_line = stored.pop(name)
+        return glance_told(encoded, lambda _offset, _length: first_line)
 
     def _asked(self, storage: str, name: str) -> dict[str, tuple[str, bytes]]:
         """Read from the database the stored glances of a log and of the logs that are expected after it."""
@@ -104,10 +104,10 @@ class Glances:
         start = expected.index(name) if name in expected else len(expected)
         names = [name, *expected[start + 1 : start + _ASKED]]
         self._expected[storage] = expected[start + _ASKED :]
-        kept = kept_glances(storage, names) if is_usable() else {}
+        glances = kept_glances(storage, names) if is_usable() else {}
         archived = archived_among(storage, names)
         self._archived.setdefault(storage, {}).update({log_name: log_name in archived for log_name in names})
-        return {log_name: kept.get(log_name, ("", b"")) for log_name in names}
+        return {log_name: glances.get(log_name, ("", b"")) for log_name in names}
 
     def look_at(self, log: ReadableLog, location: str = "") -> Glance:
         """Take the glance of an open log, to be stored. Glances of small and of damaged logs are not stored.
@@ -131,12 +131,12 @@ class Glances:
             [(_, content)] = log.lines([first])
             place = (log.index.columns.offsets[first], len(content), crc32(content))
         try:
-            told = told_of(asdict(replace(glance, first_line="")), place)
+            encoded = told_of(asdict(replace(glance, first_line="")), place)
         except TypeError:  # a lone surrogate in a model's name
             return glance
         if location:
             storage, name = split_location(location)
-            row = (name, glance.size_bytes, told, place[0] if first >= 0 else -1)
+            row = (name, glance.size_bytes, encoded, place[0] if first >= 0 else -1)
             self._new_stored.setdefault(storage, []).append(row)
             if len(self._new_stored[storage]) >= _KEPT_AT_ONCE:  # an interrupted list continues after these
                 self._keep_stored()
@@ -145,17 +145,17 @@ class Glances:
         if file is not None and file.file.fd is not None and file.size >= LEAST_LOG_BYTES:
             stamp = Stamp.of(file.file.status())
             if stamp.size_bytes == file.size:
-                kept = (file.path, LogCoverage(stamp, file.size, b""), told)
-                self._new.setdefault(catalogue_of(file.path), []).append(kept)
+                entry = (file.path, LogCoverage(stamp, file.size, b""), encoded)
+                self._new.setdefault(catalogue_of(file.path), []).append(entry)
         return glance
 
     def keep(self) -> None:
         """Write the new glances. If this fails, the logs are read again the next time."""
         for place, new in self._new.items():
             with contextlib.suppress(CatalogueError), Catalogue(place).writing() as connection:
-                for path, covered, told in new:
+                for path, covered, encoded in new:
                     session = session_id(connection, name_of(path))
-                    connection.execute("UPDATE sessions SET glance = ? WHERE id = ?", (told, session))
+                    connection.execute("UPDATE sessions SET glance = ? WHERE id = ?", (encoded, session))
                     cover(connection, session, GLANCE, covered)
         self._new = {}
         self._keep_stored()
@@ -207,7 +207,7 @@ def _keep(log: ReadableLog) -> None:
 def _kept_in(place: Path) -> dict[str, tuple[LogCoverage, str]]:
     try:
         with Catalogue(place).reading() as connection:
-            told = dict(connection.execute("SELECT path, glance FROM sessions").fetchall())
-            return {name: (known, told[name]) for name, known in covered_by_path(connection, GLANCE).items()}
+            encoded_glances = dict(connection.execute("SELECT path, glance FROM sessions").fetchall())
+            return {name: (known, encoded_glances[name]) for name, known in covered_by_path(connection, GLANCE).items()}
     except CatalogueError:
         return {}

@@ -59,10 +59,10 @@ class Config(Options):
 
     def given(self) -> dict[str, Any]:
         """Return the keys that were given, with their values; all others have their defaults."""
-        given = {name: getattr(self, name) for name in self.configured}
-        if "max_tokens" not in given and self.max_tokens != self.options()["max_tokens"].default:
-            given[FALLBACK_BUDGET] = self.max_tokens
-        return given
+        values = {name: getattr(self, name) for name in self.configured}
+        if "max_tokens" not in values and self.max_tokens != self.options()["max_tokens"].default:
+            values[FALLBACK_BUDGET] = self.max_tokens
+        return values
 
     @classmethod
     def load(
@@ -93,10 +93,10 @@ class Config(Options):
         values: dict[str, Any] = {}
         for key, value in flat.items():
             if key not in options:
-                told = told_unknown(key, options, is_ignored=composed)
+                text = told_unknown(key, options, is_ignored=composed)
                 if not composed:
-                    raise ConfigError(told)
-                warn(told)
+                    raise ConfigError(text)
+                warn(text)
                 continue
             is_without_value = value is None and options[key].default is not None  # as `key:` in YAML
             if not is_without_value:
@@ -131,5 +131,5 @@ def _check_value(option: Field[Any], value: Any) -> None:
     if why:
         raise ConfigError(f"{option.name}: {why}")
     if not check(value):
-        shown = repr(value) if option.repr else "this value"
-        raise ConfigError(f"{option.name}: {shown} is not allowed; allowed: {option.metadata['allowed']}")
+        quoted_value = repr(value) if option.repr else "this value"
+        raise ConfigError(f"{option.name}: {quoted_value} is not allowed; allowed: {option.metadata['allowed']}")

@@ -73,7 +73,7 @@ def told_elsewhere(given: Mapping[str, Any]) -> str:
     return f"keys of another context module have no effect: {', '.join(foreign)}"
 
 
-def in_our_keys(given: Mapping[str, Any]) -> dict[str, Any]:
+def in_our_keys(outer: Mapping[str, Any]) -> dict[str, Any]:
     """Return the given keys under our names, with the keys of the nested `persistence` table.
 
     If a key is given under both names, our own name wins. If a key is also in the nested table, the outer one wins.
@@ -81,11 +81,11 @@ def in_our_keys(given: Mapping[str, Any]) -> dict[str, Any]:
     Raises:
         ConfigError: `persistence` is not a table.
     """
-    given = dict(given)
-    nested = given.pop("persistence", None)
+    outer = dict(outer)
+    nested = outer.pop("persistence", None)
     if nested is not None and not isinstance(nested, Mapping):
         raise ConfigError(f"persistence: {nested!r} is not allowed; allowed: an object with the keys of this module")
-    flat = _renamed(nested or {}, ALIASES) | _renamed(given, _ALIASES_OUTSIDE)
+    flat = _renamed(nested or {}, ALIASES) | _renamed(outer, _ALIASES_OUTSIDE)
     for key, names in VALUE_ALIASES.items():
         value = flat.get(key)
         if isinstance(value, str):

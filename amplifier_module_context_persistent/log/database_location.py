@@ -193,14 +193,14 @@ def parse_location(location: str) -> Location:
     if storage.read and not all(_READ.fullmatch(host) for host in storage.read.split(",")):
         raise ValueError("the storage parameter read must be HOST or HOST:PORT, or several with commas")
     _, name = split_location(location)
-    shown = storage.shown
+    shown_storage = storage.shown
     return Location(
-        conninfo=with_password(shown, storage.conninfo),
+        conninfo=with_password(shown_storage, storage.conninfo),
         name=name,
         schema=check_schema_name(storage.schema),
         prepares=storage.prepare == "on",
         read=storage.read,
-        shown=location_of(shown, name) if name else shown,
+        shown=location_of(shown_storage, name) if name else shown_storage,
     )
 
 
@@ -227,13 +227,13 @@ def _read_service(location: str) -> _Storage:
     own_parameters = {key: _unquoted(words.pop(key, default)) for key, default in _OURS.items()}
     _check_parameters({key: _unquoted(value) for key, value in words.items()})
     without_secrets = {key: value for key, value in words.items() if key not in SECRET_PARAMETERS}
-    shown = without_secrets | _not_default(own_parameters)
+    shown_parameters = without_secrets | _not_default(own_parameters)
     return _Storage(
         _as_words(words),
         own_parameters["schema"],
         own_parameters["prepare"],
         own_parameters["read"],
-        _as_words(shown),
+        _as_words(shown_parameters),
     )
 
 
@@ -247,21 +247,23 @@ def _read_url(location: str) -> _Storage:
     shown_server = without_userinfo_password(server, name)
     ours = dict(_OURS)
     theirs = list[str]()
-    shown = list[str]()
-    given: dict[str, str] = {}
+    shown_pairs = list[str]()
+    parameters: dict[str, str] = {}
     for pair in filter(None, query.split("&")):
         written_key, _, value = pair.partition("=")
         if written_key in _OURS:
             ours[written_key] = unquote(value)
             continue
         key = unquote(written_key)
-        given[key] = unquote(value)
+        parameters[key] = unquote(value)
         theirs.append(pair)
         if key not in SECRET_PARAMETERS:
-            shown.append(pair)
-    _check_parameters(given, names_unknown="@" not in query)  # else it may begin in a password
-    shown += [f"{key}={value}" for key, value in _not_default(ours).items()]
-    return _Storage(_url(server, theirs), ours["schema"], ours["prepare"], ours["read"], _url(shown_server, shown))
+            shown_pairs.append(pair)
+    _check_parameters(parameters, names_unknown="@" not in query)  # else it may begin in a password
+    shown_pairs += [f"{key}={value}" for key, value in _not_default(ours).items()]
+    return _Storage(
+        _url(server, theirs), ours["schema"], ours["prepare"], ours["read"], _url(shown_server, shown_pairs)
+    )
 
 
 def _not_default(ours: Mapping[str, str]) -> dict[str, str]:
@@ -281,8 +283,8 @@ def _check_parameters(given: Mapping[str, str], *, names_unknown: bool = True) -
     """
     for name, value in given.items():
         if name not in LIBPQ_PARAMETERS:
-            named = f" {name!r}" if names_unknown and _PARAMETER.fullmatch(name) else ""
-            raise ValueError(f"the storage has a parameter{named} that PostgreSQL's clients do not know")
+            quoted_name = f" {name!r}" if names_unknown and _PARAMETER.fullmatch(name) else ""
+            raise ValueError(f"the storage has a parameter{quoted_name} that PostgreSQL's clients do not know")
         if name == "port" and not _PORT.fullmatch(value):
             raise ValueError("the storage has a port that is no number")
         if name in ("host", "hostaddr", "dbname") and "@" in value:

@@ -84,7 +84,7 @@ def weights_of(message: Message) -> tuple[dict[str, int], int]:
         chars += len(text)
     if SAID in texts and _is_question("\n".join(texts[SAID])):
         texts[ASKED] = texts.pop(SAID)
-    weights = _weights_of_fields({name: terms_of("\n".join(said)) for name, said in texts.items()})
+    weights = _weights_of_fields({name: terms_of("\n".join(texts_of_field)) for name, texts_of_field in texts.items()})
     if weights:
         weights.update(dict.fromkeys(_who(message), MOST_WEIGHT))
     return weights, chars
@@ -125,7 +125,7 @@ def _who(message: Message) -> list[str]:
     if result_id_of(message) is not None:
         return []
     role = str(message.get("role"))
-    given = [role] if role == "assistant" or is_human(message) else []
+    roles = [role] if role == "assistant" or is_human(message) else []
     name = message.get("name")
     names = [name, *name.split()] if isinstance(name, str) else []
-    return list(dict.fromkeys(map(who_term, [*given, *names])))
+    return list(dict.fromkeys(map(who_term, [*roles, *names])))

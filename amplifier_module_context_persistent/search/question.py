@@ -100,14 +100,14 @@ def read_question(text: str, *, now: datetime) -> Question:
         raise RecallError(f"query: a question has at most {MOST_TEXT_CHARS:,} characters, not {len(text):,}")
     all_words = [word.casefold() for word, _ in asked_words(text)]
     periods = periods_of(text, now, languages_of(all_words))
-    asked = asked_words(_without(periods, text))
-    words = [word for word, _ in asked]
+    question_words = asked_words(_without(periods, text))
+    words = [word for word, _ in question_words]
     left_out = function_words(all_words)
-    telling = [(word, term_names) for word, term_names in asked if word.casefold() not in left_out]
+    telling = [(word, term_names) for word, term_names in question_words if word.casefold() not in left_out]
     if telling:
         terms = [*_terms_of(telling), *_joined(words, left_out)]
     else:  # only function words: then they are all that can be looked for
-        terms = [*_terms_of(asked), *_joined(words, frozenset())]
+        terms = [*_terms_of(question_words), *_joined(words, frozenset())]
     asks_for_activity = all(word.casefold() in _ACTIVITIES for word, _ in telling)
     if periods and asks_for_activity:
         terms = list(ANYTHING_SAID)
@@ -128,12 +128,12 @@ def speaker_term(word: str) -> str:
 
 def _without(periods: Sequence[Period], text: str) -> str:
     """Return a question without the words that name times."""
-    kept = list[str]()
+    other_texts = list[str]()
     at = 0
     for period in periods:
-        kept.append(text[at : period.start])
+        other_texts.append(text[at : period.start])
         at = period.stop
-    return " ".join([*kept, text[at:]])
+    return " ".join([*other_texts, text[at:]])
 
 
 def _terms_of(asked: Sequence[tuple[str, tuple[str, ...]]]) -> Iterator[AskedTerm]:

@@ -57,8 +57,8 @@ def languages_of(words: Iterable[str]) -> tuple[str, ...]:
     Args:
         words: the question's words in small letters.
     """
-    shown = _shown(words)
-    return ("en", *(shown or _WORDS))
+    languages = _shown(words)
+    return ("en", *(languages or _WORDS))
 
 
 def function_words(words: Iterable[str]) -> frozenset[str]:
@@ -72,11 +72,11 @@ def _shown(words: Iterable[str]) -> list[str]:
     Unambiguous words are compared first, then all words. A language qualifies if the question has one of its
     unambiguous words, or more than `_SURE` of its words.
     """
-    asked = set(words)
+    question_words = set(words)
     counts: dict[str, tuple[int, int]] = {}
     for language, known in _WORDS.items():
-        unambiguous_words = len(asked & _UNAMBIGUOUS[language])
-        known_words = len(asked & known)
+        unambiguous_words = len(question_words & _UNAMBIGUOUS[language])
+        known_words = len(question_words & known)
         if unambiguous_words or known_words > _SURE:
             counts[language] = (unambiguous_words, known_words)
     most = max(counts.values(), default=None)

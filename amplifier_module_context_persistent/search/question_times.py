@@ -145,15 +145,15 @@ class _Reader:
         is_before = self._is(at, Kind.BEFORE)
         if not is_before and not self._is(at, Kind.AFTER):
             return None
-        named = self._told(at + 1)
-        if named is None:
+        named_time = self._told(at + 1)
+        if named_time is None:
             return None
-        last_token = self._tokens[named.behind - 1]
+        last_token = self._tokens[named_time.behind - 1]
         if self._text.startswith(("'s", "\u2019s"), last_token.stop):
             return None  # `after yesterday's release` is no time after yesterday
         if is_before:
-            return Read(datetime.fromtimestamp(0, UTC), named.begin, named.behind)
-        return Read(named.end, self._until_now, named.behind)
+            return Read(datetime.fromtimestamp(0, UTC), named_time.begin, named_time.behind)
+        return Read(named_time.end, self._until_now, named_time.behind)
 
     def _told(self, at: int) -> Read | None:
         """Read a single time that the word before the token announces, past articles. None if there is none."""

@@ -391,7 +391,7 @@ def _heaviest(key: int, count: int, index: RankedIndex, most: int) -> Sequence[t
     if count <= most:
         return postings
     limit, left = _weight_limit(postings, most)
-    kept = []
+    heaviest = []
     for segment, found in reversed(postings):
         is_left = left > 0 and limit in found.weights
         if not is_left and max(found.weights) <= limit:
@@ -404,8 +404,8 @@ def _heaviest(key: int, count: int, index: RankedIndex, most: int) -> Sequence[t
             left -= len(at_limit)
         numbers = [number for number, _ in chosen]
         weights = bytes(weight for _, weight in chosen)
-        kept.append((segment, Postings.of(numbers, weights)))
-    return kept
+        heaviest.append((segment, Postings.of(numbers, weights)))
+    return heaviest
 
 
 def _weight_limit(postings: Sequence[tuple[int, Postings]], most: int) -> tuple[int, int]:
@@ -473,7 +473,7 @@ def _reasons(place: int, terms: Iterable[_Term]) -> tuple[Reason, ...]:
     for term in terms:
         points, is_near = term.points_at(place)
         if points:
-            asked = term.asked
-            forms = (asked.name, asked.plain) if asked.plain else (asked.name,)
-            reasons.append(Reason(asked.name, asked.said, forms, points, is_near))
+            asked_term = term.asked
+            forms = (asked_term.name, asked_term.plain) if asked_term.plain else (asked_term.name,)
+            reasons.append(Reason(asked_term.name, asked_term.said, forms, points, is_near))
     return tuple(sorted(reasons, key=lambda reason: -reason.points))

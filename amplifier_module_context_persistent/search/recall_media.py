@@ -28,15 +28,15 @@ def with_media(page: RecallPage, message: Message, wanted: RecallQuery) -> Recal
         raise RecallError(f"image: {wanted.reference} has no image {wanted.image}; {has}")
     if wanted.image:
         number = wanted.image - 1
-        told = _told(page, media, [number])
-        return replace(page, media=(blocks[number],), output=f"{page.output}\n{told}")
+        line = _told(page, media, [number])
+        return replace(page, media=(blocks[number],), output=f"{page.output}\n{line}")
     if not media or wanted.offset:
         return page
-    given = _first(media)
-    lines = [_told(page, media, range(given))]
-    if given < len(media):
-        lines.append(f"[for the others: recall reference={page.reference} image={given + 1}, up to {len(media)}]")
-    return replace(page, media=tuple(blocks[:given]), output="\n".join([page.output, *lines]))
+    image_count = _first(media)
+    lines = [_told(page, media, range(image_count))]
+    if image_count < len(media):
+        lines.append(f"[for the others: recall reference={page.reference} image={image_count + 1}, up to {len(media)}]")
+    return replace(page, media=tuple(blocks[:image_count]), output="\n".join([page.output, *lines]))
 
 
 def _first(media: Sequence[Medium]) -> int:

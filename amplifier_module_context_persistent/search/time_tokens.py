@@ -88,8 +88,8 @@ def may_follow(text: str, one: Token, other: Token) -> bool:
 def _dates_in(text: str) -> Iterator[tuple[int, int, Date]]:
     at = 0
     while (date := _first_date(text, at)) is not None:
-        given = {name: int(value) for name, value in date.groupdict().items() if name != "by"}
-        yield date.start(), date.end(), Date(given.get("year", 0), given["month"], given.get("day", 0))
+        numbers = {name: int(value) for name, value in date.groupdict().items() if name != "by"}
+        yield date.start(), date.end(), Date(numbers.get("year", 0), numbers["month"], numbers.get("day", 0))
         at = date.end()
 
 

@@ -86,10 +86,10 @@ class Additions:
         Returns:
             False if all messages are ordinary (`is_ordinary`); else True, and the caller looks at their metadata.
         """
-        given: Sequence[Message] = messages if type(messages) is list else listed(messages)
-        if given and form is None and self._may_encode(given):
-            return self._append_encoded(given, is_list=is_list)
-        return self._add_copied(given, form, is_list=is_list)
+        incoming: Sequence[Message] = messages if type(messages) is list else listed(messages)
+        if incoming and form is None and self._may_encode(incoming):
+            return self._append_encoded(incoming, is_list=is_list)
+        return self._add_copied(incoming, form, is_list=is_list)
 
     async def _add_copied(self, given: Sequence[Message], form: str | None, *, is_list: bool) -> bool:
         """Add copies of messages, so that the caller's changes while the log is opened are not stored."""
@@ -150,15 +150,15 @@ class Additions:
 
     async def _checked(self, copied: list[Message], form: str | None) -> list[Message]:
         """Read messages of any form into canonical ones, and check the result."""
-        given = copied
+        checked = copied
         if form is not None or not all(map(is_plain, copied)):
-            given = await self._read(copied, form)
-        for message in given:
+            checked = await self._read(copied, form)
+        for message in checked:
             is_stored = given_id(message) is not None
             check_message(message, is_stored=is_stored)
             if not is_stored and (reason := why_refused(message)):
                 raise RecordError(reason)
-        return given
+        return checked
 
     async def _read(self, copied: Sequence[Message], form: str | None) -> list[Message]:
         """Read messages, at least one of which may be foreign."""
@@ -207,10 +207,10 @@ class Additions:
             return False
         return is_ephemeral(message) and not self._config.keep_ephemerals
 
-    async def _append(self, session: Session, given: Sequence[Message], *, is_list: bool) -> Session:
+    async def _append(self, session: Session, incoming: Sequence[Message], *, is_list: bool) -> Session:
         if self._config.offload_threshold is not None:
-            given = [await session.offloaded(message) for message in given]
-        noted = list(map(self._noted, given))
+            incoming = [await session.offloaded(message) for message in incoming]
+        noted = list(map(self._noted, incoming))
         if self._unknown:
             noted = [self._with_known_id(message) for message in noted]
         timestamp = self._now()

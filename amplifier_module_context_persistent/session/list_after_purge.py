@@ -66,12 +66,12 @@ class OwnList:
 
         If messages were added between, the list is not known any more: they were in the history, and not in the list.
         """
-        kept = purge.get("messages_kept", 0)
-        if purge.get("messages_removed", 0) + kept != self._messages:
+        kept_count = purge.get("messages_kept", 0)
+        if purge.get("messages_removed", 0) + kept_count != self._messages:
             self._count = 0
         self._purges += 1
-        self._messages = kept
-        self._live = sum(ordinal < kept for ordinal in log.index.live)
+        self._messages = kept_count
+        self._live = sum(ordinal < kept_count for ordinal in log.index.live)
 
     def history(self, log: Log) -> list[Message]:
         """Return the live messages that stand for the list, as the log has them now."""
@@ -102,13 +102,13 @@ def without_purged(log: Log, given: Sequence[Message], location: str, *, own: Ow
         return [*own.history(log), *given[known:]]
     live = {content_key(message) for message in log.read(log.index.live)}
     about = _erasures_of(log, location)
-    kept = list[Message]()
+    remaining = list[Message]()
     for message in given:
         if content_key(message) in live:
-            kept.append(message)
+            remaining.append(message)
         elif not _was_purged(message, about):
-            kept.append(_with_texts_replaced(message, about))
-    return kept
+            remaining.append(_with_texts_replaced(message, about))
+    return remaining
 
 
 def _erasures_of(log: Log, location: str) -> list[Erasure]:

@@ -83,11 +83,11 @@ class PersistentContextManager:
         **options: Any,
     ) -> None:
         self._host = Host(coordinator)
-        given = config.given() if config is not None else {}
-        given |= options
+        values = config.given() if config is not None else {}
+        values |= options
         if transcript_path is not None:
-            given["transcript_path"] = transcript_path
-        self.config = Config.load(given, warn=self._host.warn_once, composed=coordinator is not None)
+            values["transcript_path"] = transcript_path
+        self.config = Config.load(values, warn=self._host.warn_once, composed=coordinator is not None)
         identity = SessionIdentity(session_id, parent_id, working_dir or self._host.working_dir)
         if log is not None:
             chosen = ChosenLog(log, is_given=True)

@@ -33,8 +33,8 @@ async def load_memory_files(paths: Sequence[str | os.PathLike[str]], base: str |
         DependencyError: `aiofiles` is not installed where the host runs.
     """
     messages: list[Message] = []
-    for given in paths:
-        path = _place_of(given, base)
+    for named_path in paths:
+        path = _place_of(named_path, base)
         try:
             text = await _text_of(path)
         except (OSError, UnicodeDecodeError) as error:

@@ -67,16 +67,16 @@ class NativeCompaction:
 
     async def settle(self, answer: ViewResult) -> None:
         """Note what happened to an item: a view shows it, it came too late, or the provider rejects it."""
-        made = answer.planning.compaction
+        compaction = answer.planning.compaction
         fallback = answer.item.fallback
         if fallback:
             if self._ready is not None and fallback == FREES_TOO_LITTLE:
                 self._failed = self._ready.basis
             self._ready = None
             await self.tell_fallback(fallback)
-        elif made is not None and made.plan.native is not None:
+        elif compaction is not None and compaction.plan.native is not None:
             self._ready = None
-        elif made is not None and answer.planning.is_due and self.runs:
+        elif compaction is not None and answer.planning.is_due and self.runs:
             await self.close()
             await self.tell_fallback(_LOST)
 

@@ -49,8 +49,8 @@ def checked_place(where: object) -> str:
     """
     place = os.fspath(where) if isinstance(where, str | os.PathLike) else None
     if not isinstance(place, str) or not place or "\0" in place:
-        shown = f"{where!r:.80}" if isinstance(where, str) else type(where).__name__
-        raise ConfigError(f"a place of sessions is a directory or a postgresql:// URL, not {shown}")
+        quoted_place = f"{where!r:.80}" if isinstance(where, str) else type(where).__name__
+        raise ConfigError(f"a place of sessions is a directory or a postgresql:// URL, not {quoted_place}")
     refuse_other_url(place)
     if stored_name(place) is not None:
         return place

@@ -72,10 +72,10 @@ class PortablePlan:
             ValueError: the live history lacks one of the messages, or the record is not of a plan.
         """
         plan = Plan.from_record(self.record, self.keep)
-        named = [*plan.keep, plan.upto]
-        ordinals = index.find_all(named)
+        message_ids = [*plan.keep, plan.upto]
+        ordinals = index.find_all(message_ids)
         try:
-            positions = live_positions(index.live, [ordinals[message_id] for message_id in named])[:-1]
+            positions = live_positions(index.live, [ordinals[message_id] for message_id in message_ids])[:-1]
         except KeyError as error:
             raise ValueError(f"the live history lacks a message of the plan: {error}") from error
         runs = keep_runs(zip(positions, plan.keep, strict=True))

@@ -164,10 +164,10 @@ class SessionIndex:
         if not self._may_ask_server:
             return
         self._path = log.describe().location
-        kept = kept_in_database(self._path)
-        if kept is not None and 0 < kept.messages <= len(log.index):
-            self._on_server = kept
-            self._next = kept.messages
+        indexed = kept_in_database(self._path)
+        if indexed is not None and 0 < indexed.messages <= len(log.index):
+            self._on_server = indexed
+            self._next = indexed.messages
 
     def forget(self, *, without_server: bool = False) -> None:
         """Start again with the next `read`. `without_server` also stops using the log's database."""
@@ -443,7 +443,7 @@ def _hit(message: Message, tool: str, ranked: Ranked) -> Hit:
     worth = worth_of(ranked)
     marks = marks_of(text[:searched], worth)
     window = best_window(marks, worth)
-    shown = (marks[window.start].start, marks[window.stop - 1].end) if window else (0, 0)
+    main_place = (marks[window.start].start, marks[window.stop - 1].end) if window else (0, 0)
     others = [(mark.start, mark.end) for position, mark in enumerate(marks) if position not in window]
     reference = str(metadata_of(message).get("message_id", ""))
-    return make_hit(message, reference, tool, text, [shown, *others][:MOST_PLACES])
+    return make_hit(message, reference, tool, text, [main_place, *others][:MOST_PLACES])

@@ -311,12 +311,12 @@ class RecordBuilder:
         def prepare(index: Index) -> list[bytes]:
             decided = decide(self._log)
             new = self._with_free_ids(decided.added, own_ids, timestamp)
-            kept = decided.kept
-            if kept is None or list(kept) == list(index.live):
+            staying = decided.kept
+            if staying is None or list(staying) == list(index.live):
                 plan = [encode_object(decided.plan)] if decided.plan is not None else []
                 return self._appended(index, new, plan)
-            bodies = self._reset(index, [*kept, *new], reset_id=reset_id, reason=reason, timestamp=timestamp)
-            return [*bodies, *_plan_within(index, kept)]
+            bodies = self._reset(index, [*staying, *new], reset_id=reset_id, reason=reason, timestamp=timestamp)
+            return [*bodies, *_plan_within(index, staying)]
 
         return prepare
 

@@ -324,11 +324,11 @@ class RequestFlow:
 
     async def _tell_end(self, events: CompactionEvents, answer: ViewResult) -> None:
         """Emit the end of a compaction, with the size of the view after it."""
-        made = answer.planning.compaction
-        messages = len(made.arrangement.items) if made is not None else answer.messages
+        compaction = answer.planning.compaction
+        messages = len(compaction.arrangement.items) if compaction is not None else answer.messages
         await self._host.emit("context:post_compact", sizes(messages, answer.counted_tokens))
         counts = {"input_tokens_before": answer.tokens, "input_tokens_after": answer.counted_tokens}
-        strategy = made.plan.making.strategy if made is not None else None
+        strategy = compaction.plan.making.strategy if compaction is not None else None
         await events.finish_with(strategy, counts)
 
     async def _report_left_out(self, ask: Ask, answer: ViewResult) -> None:
@@ -337,11 +337,11 @@ class RequestFlow:
         Only answers count if the last view showed their reasoning. If the system text or the tools changed, answers
         that no view has shown yet count too.
         """
-        shown = self._last
+        last_view = self._last
         self._last = _Shown(ask, answer.last, answer.reasoning.left_out)
-        if shown is None or answer.planning.compaction is not None:
+        if last_view is None or answer.planning.compaction is not None:
             return
-        before = shown.ask
+        before = last_view.ask
         if (before.facts.name, before.facts.model) != (ask.facts.name, ask.facts.model):
             return
         if answer.reasoning.is_refused:  # the refusal was already reported
@@ -351,9 +351,9 @@ class RequestFlow:
             changed.append("system")
         if before.tools_json != ask.tools_json:
             changed.append("tools")
-        newly_left_out = answer.reasoning.left_out - shown.left_out
+        newly_left_out = answer.reasoning.left_out - last_view.left_out
         if not changed:  # only answers that the last view could show
-            last = -1 if shown.last is None else shown.last
+            last = -1 if last_view.last is None else last_view.last
             newly_left_out = frozenset(ordinal for ordinal in newly_left_out if ordinal <= last)
         if newly_left_out:
             payload = {"provider": ask.facts.name, "changed": changed or ["messages"], "answers": len(newly_left_out)}

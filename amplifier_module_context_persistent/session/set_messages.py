@@ -63,13 +63,13 @@ async def set_messages(
         copies = [json_copy(message, is_stored=comes_from_a_log(message)) for message in messages]
         messages = await redaction.of(copies)
     may_repair = may_be_repair(messages, has_host=host.is_there or resumes)
-    given = await _recognise(session, messages, form, has_host=host.is_there)
-    if given.is_history:
+    incoming = await _recognise(session, messages, form, has_host=host.is_there)
+    if incoming.is_history:
         if log_decides:
             stored = len(session.log.index.live)
-            await _tell_ignored(host, given=len(given.messages), stored=stored, unknown=0)
+            await _tell_ignored(host, given=len(incoming.messages), stored=stored, unknown=0)
         return
-    plain = [*given.known, *_plain_messages(given.messages, first=len(given.known))]
+    plain = [*incoming.known, *_plain_messages(incoming.messages, first=len(incoming.known))]
     plain = [await session.offloaded(message) for message in plain]
     location = store.path or ""
     if log_decides:
@@ -81,9 +81,9 @@ async def set_messages(
         await _take(store, host, lasting, timestamp=timestamp, agents=agents)
         return
     own = session.own_list
-    kept = await session.read(lambda log: without_purged(log, plain, location, own=own))
-    if not await _append_additions(store, kept, timestamp=timestamp, may_repair=may_repair):
-        await replace_history(store, kept, "set_messages", timestamp=timestamp)
+    remaining = await session.read(lambda log: without_purged(log, plain, location, own=own))
+    if not await _append_additions(store, remaining, timestamp=timestamp, may_repair=may_repair):
+        await replace_history(store, remaining, "set_messages", timestamp=timestamp)
     session = await store.open()  # it is another one if the log could not be created
     await session.read(lambda log: session.own_list.note(log, plain))
 
@@ -107,14 +107,14 @@ async def _recognise(
         RecordError: a message is malformed.
     """
     read = read_list(messages, form, guesses=not has_host)
-    given = await session.read(lambda log: _compared(log, messages))
+    incoming = await session.read(lambda log: _compared(log, messages))
     if read is messages:
-        return given
-    if given.is_history:  # an older version stored messages of other forms unchanged
-        return given._replace(messages=read)
-    given = await session.read(lambda log: _compared(log, read))
-    if given.is_history or has_host:
-        return given
+        return incoming
+    if incoming.is_history:  # an older version stored messages of other forms unchanged
+        return incoming._replace(messages=read)
+    incoming = await session.read(lambda log: _compared(log, read))
+    if incoming.is_history or has_host:
+        return incoming
     continued = await session.read(lambda log: _continued(log, messages, read, form))
     return await session.read(lambda log: _compared(log, continued))
 

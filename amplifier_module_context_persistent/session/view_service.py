@@ -278,11 +278,11 @@ class ViewService:
         facts = ask.facts
         default = budget_tokens(self._config, None, facts.window, step_tokens=facts.step_tokens)
         if ask.explicit_tokens is not None:
-            given = budget_tokens(self._config, ask.explicit_tokens, facts.window)
+            allowed_tokens = budget_tokens(self._config, ask.explicit_tokens, facts.window)
             session_tokens = default
             if ask.provider is None and self._own_budget is not None:
                 session_tokens = self._own_budget
-            return given, given < session_tokens
+            return allowed_tokens, allowed_tokens < session_tokens
         self._own_budget = default
         if facts.window is None:
             return default, False

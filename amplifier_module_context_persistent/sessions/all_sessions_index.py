@@ -225,9 +225,9 @@ class _ManyLogs:
             check_unchanged(connection, {name: stored for name, (stored, _) in words.items()})
             self._stored.append(StoredSegments(connection, list(words.values())))
         self._on_servers = list[ServerWords]()
-        for storage, kept in self._by_storage.items():
+        for storage, indexed in self._by_storage.items():
             server = open_ones.enter_context(ranked_server(storage, VERSION))
-            self._on_servers.append(ServerWords(server, kept))
+            self._on_servers.append(ServerWords(server, indexed))
 
     def _add_log(self, log: IndexedLog, place: int) -> int:
         """Number the segments of a log: first the stored ones, then those on a server, then those in memory.

@@ -137,12 +137,12 @@ def _made_call(message: Message, number: int, call_id: str) -> MadeCall | None:
 def subject_of(arguments: str) -> str:
     """Return the most telling argument of a call, shortened to one line; "" if no argument is a text."""
     try:
-        given = parsed(arguments)
+        values = parsed(arguments)
     except ValueError:
         return ""
-    if not isinstance(given, dict):
+    if not isinstance(values, dict):
         return ""
-    texts = {key: value for key, value in given.items() if isinstance(value, str) and value.strip()}
+    texts = {key: value for key, value in values.items() if isinstance(value, str) and value.strip()}
     if not texts:
         return ""
     telling = [key for key in _SUBJECTS if key in texts] or list(texts)

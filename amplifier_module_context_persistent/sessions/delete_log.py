@@ -99,7 +99,7 @@ def delete_log(
 
 def _remove(reader: LogReader, begin: Callable[[], None], others: Sequence[str]) -> list[str]:
     system = reader.file.files
-    gone = list[str]()
+    removed = list[str]()
     try:
         remove_catalogue(reader.path)
     except (CatalogueError, OSError) as error:
@@ -110,11 +110,11 @@ def _remove(reader: LogReader, begin: Callable[[], None], others: Sequence[str])
             if name in others and not os.path.lexists(name):
                 continue
             system.remove(name)
-            gone.append(name)
+            removed.append(name)
         system.sync_directory(os.path.dirname(reader.path))
     except OSError as error:
-        if not gone:
+        if not removed:
             raise DeleteError(f"{error.filename or reader.path}: {error.strerror}; nothing was deleted") from error
         reason = f"not all of the log's files could be deleted ({error}); delete it again"
         raise LogFailedError(error.errno or errno.EIO, reason, reader.path) from error
-    return gone
+    return removed

@@ -149,10 +149,10 @@ def _with_result(call: FileCall, result: Message) -> FileCall:
 
 def _calls(message: Message, kinds: ToolKinds) -> Iterator[tuple[str, list[tuple[str, str]]]]:
     """Yield the calls of a message that use files: each call's id, and its paths with the action on each."""
-    given = given_calls(message)
-    if not given:
+    calls = given_calls(message)
+    if not calls:
         return
-    for (call_id, call), use in zip(given.items(), kinds.uses_of(message), strict=True):
+    for (call_id, call), use in zip(calls.items(), kinds.uses_of(message), strict=True):
         arguments = call_arguments_of(call)
         text = _patch_of(arguments, is_command=use.kind == RUN)
         patched = list(_patched(text))
@@ -200,10 +200,10 @@ def _plain(path: str) -> str:
 
 def _action(name: str, arguments: Mapping[str, Any]) -> str:
     """Return the action of a tool that changes files, judging by its name and its command."""
-    said = f"{name} {arguments.get('command', '')} {arguments.get('operation', '')} {arguments.get('action', '')}"
-    if _DELETES.search(said):
+    call_text = f"{name} {arguments.get('command', '')} {arguments.get('operation', '')} {arguments.get('action', '')}"
+    if _DELETES.search(call_text):
         return "deleted"
-    return "created" if _CREATES.search(said) else "changed"
+    return "created" if _CREATES.search(call_text) else "changed"
 
 
 def files_of(sessions: Sequence[SessionFile], path: str = "") -> tuple[list[FileUse], dict[str, str]]:

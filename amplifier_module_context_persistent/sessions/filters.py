@@ -97,8 +97,8 @@ def no_project(wanted: str, *, storage: str | None = None) -> str:
         LogUnreadableError: the database cannot be queried.
     """
     projects = sorted({session.project for session in session_files(storage=storage)})
-    named = wanted.casefold()
-    near = [project for project in projects if named in project.casefold()]
+    folded_name = wanted.casefold()
+    near = [project for project in projects if folded_name in project.casefold()]
     from difflib import get_close_matches  # only a mistyped name needs it
 
     near += [project for project in get_close_matches(wanted, projects, cutoff=0.5) if project not in near]
@@ -145,8 +145,8 @@ def is_of_project(project: str, wanted: str) -> bool:
     """Return whether a filter's `project` matches a project: by its name, the end of its name, or its directory."""
     if is_directory(wanted):
         return project == project_slug(Path(wanted).expanduser())
-    named, known = wanted.casefold(), project.casefold()
-    return known == named or known.endswith(f"-{named}")
+    folded_wanted, known = wanted.casefold(), project.casefold()
+    return known == folded_wanted or known.endswith(f"-{folded_wanted}")
 
 
 def matching(
@@ -273,15 +273,15 @@ def _with_figures(
     from .gather_figures import gathered
 
     with gathered(sessions, named_counter("auto"), watch or _without_progress) as figures:
-        kept = {str(session.path) for session in sessions}
+        matching_paths = {str(session.path) for session in sessions}
         if wanted.model:
-            kept &= _paths_with_model(figures, wanted.model, unknown)
+            matching_paths &= _paths_with_model(figures, wanted.model, unknown)
         if wanted.tools:
-            kept &= _paths_with_tools(figures, wanted.tools, unknown)
+            matching_paths &= _paths_with_tools(figures, wanted.tools, unknown)
         if wanted.failed:
             rows = figures.connection.execute("SELECT DISTINCT path FROM calls JOIN logs USING (session) WHERE failed")
-            kept &= {path for (path,) in rows}
-    return [session for session in sessions if str(session.path) in kept]
+            matching_paths &= {path for (path,) in rows}
+    return [session for session in sessions if str(session.path) in matching_paths]
 
 
 def _without_progress(_: Sequence[str]) -> AbstractContextManager[FileSystem]:

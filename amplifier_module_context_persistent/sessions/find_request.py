@@ -46,11 +46,11 @@ def imported_plans(index: Index, book: ReceiptLog) -> Iterator[tuple[int, int, M
         record = packed.record()
         if record.get("strategy") == IMPORTED:
             try:
-                kept, position = kept_ordinals(index, record)
+                staying_ordinals, position = kept_ordinals(index, record)
                 Plan.from_record(record, ())
             except ValueError:  # a reset has hidden messages that the plan names
                 continue
-            yield position, len(kept), record
+            yield position, len(staying_ordinals), record
 
 
 def find_request(reader: ReadableLog, book: ReceiptLog, number: int) -> FoundRequest:

@@ -278,15 +278,15 @@ def _listed(sessions: Sequence[SessionFile], *, named: bool = False) -> str:
         named: whether to add the name of each session.
     """
     times = Counter(session.id for session in sessions)
-    shown = []
+    entries = []
     for session in sessions[:_MOST_NAMED]:
         text = session.id if times[session.id] == 1 else str(session.path)
         if named:
             text += f" ({_shown_name(session)})"
-        shown.append(text)
+        entries.append(text)
     more = len(sessions) - _MOST_NAMED
     rest = f" and {more} more" if more > 0 else ""
-    return ", ".join(shown) + rest
+    return ", ".join(entries) + rest
 
 
 def _shown_name(session: SessionFile) -> str:

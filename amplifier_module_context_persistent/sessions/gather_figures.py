@@ -125,8 +125,8 @@ def _compute(
             if isinstance(one.path, str):
                 stored.add(transcript.reader, one.path, rows)
 
-        with figures_of(transcript.reader, counter, wait_s=0, note=note) as kept:
-            _copy(kept, figures, number, one)
+        with figures_of(transcript.reader, counter, wait_s=0, note=note) as new_figures:
+            _copy(new_figures, figures, number, one)
 
 
 def _take_known(
@@ -166,11 +166,11 @@ def _take_stored(
     """
     left = dict(sessions)
     numbers = {session.path: number for number, session in sessions.items() if isinstance(session.path, str)}
-    for location, kept in stored.kept(numbers):
+    for location, stored_rows in stored.kept(numbers):
         number = numbers[location]
         try:
-            _note_log(figures.connection, number, sessions[number], is_fork=kept.is_fork)
-            insert(figures.connection, number, kept.rows)
+            _note_log(figures.connection, number, sessions[number], is_fork=stored_rows.is_fork)
+            insert(figures.connection, number, stored_rows.rows)
             del left[number]
         except SQLITE_ERRORS:  # another program wrote them
             _forget(figures.connection, number)

@@ -251,9 +251,9 @@ def _is_same_part(earlier: RankedLog, later: RankedLog) -> bool:
 
 def _begun(log: IndexedLog, reader: LogReader, fills: Fills | None, *, in_memory: bool) -> RankedFill:
     """Return a fill that continues the index of this process for the log's file, or else the index in the catalogue."""
-    kept = (fills or {}).get(log.path)
-    if kept is not None and kept.words_at_begin == log.known and kept.still_holds(reader):
-        return kept
+    earlier_fill = (fills or {}).get(log.path)
+    if earlier_fill is not None and earlier_fill.words_at_begin == log.known and earlier_fill.still_holds(reader):
+        return earlier_fill
     known = still_known(reader, log.known)
     if in_memory or reader.index.damage or log.catalogue is None:
         return RankedFill(None, log.known, known)

@@ -150,9 +150,9 @@ def _stored_stamps(places: Iterable[str]) -> dict[str, Stamp]:
         storage, name = split_location(place)
         by_storage.setdefault(storage, {})[name] = place
     stamps = dict[str, Stamp]()
-    for storage, named in by_storage.items():
+    for storage, places_by_name in by_storage.items():
         heads = dict[str, Stamp]()
         with suppress(LogUnreadableError):  # then each stamp is empty, and the follower gets the error itself
-            heads.update(stored_heads(storage, list(named)))
-        stamps |= {place: heads.get(name, ()) for name, place in named.items()}
+            heads.update(stored_heads(storage, list(places_by_name)))
+        stamps |= {place: heads.get(name, ()) for name, place in places_by_name.items()}
     return stamps

@@ -41,8 +41,8 @@ def other_projects_hint(working_dir: str | Path = ".", storage: str | None = Non
     if above:
         directory, count = above
         return f"the project {directory} above has {count:,}; `context-persistent list --all` shows all"
-    named = named_projects(session_files())
-    return f"{named}; `context-persistent list --all` shows all" if named else usual
+    project_names = named_projects(session_files())
+    return f"{project_names}; `context-persistent list --all` shows all" if project_names else usual
 
 
 def _sessions_above(working_dir: str | Path) -> tuple[Path, int] | None:

@@ -267,7 +267,7 @@ def held_logs(sessions: Sequence[SessionFile]) -> frozenset[Identity | str]:
     The set also contains the location of each database that reported which of its logs are open.
     """
     files = held_for_writing({session.path.name for session in sessions if isinstance(session.path, Path)})
-    held: set[Identity | str] = {*(files or ())}
+    open_logs: set[Identity | str] = {*(files or ())}
     locations = [session.path for session in sessions if isinstance(session.path, str)]
     storages = {split_location(location)[0] for location in locations}
     for storage in storages:
@@ -277,6 +277,6 @@ def held_logs(sessions: Sequence[SessionFile]) -> frozenset[Identity | str]:
         with suppress(LogError, ValueError):
             keys = open_marks_in(storage)
             if keys is not None:
-                held.add(storage)
-                held |= {location for location in locations if mark_key(parse_location(location)) in keys}
-    return frozenset(held)
+                open_logs.add(storage)
+                open_logs |= {location for location in locations if mark_key(parse_location(location)) in keys}
+    return frozenset(open_logs)

@@ -281,14 +281,14 @@ def searched_text(message: Message, tools: Collection[str] = ()) -> str:
     if isinstance(content, str) and not message.get("tool_calls") and not message.get("thinking_block"):
         return content
     whole = not tools or result_id_of(message) is not None
-    said = []
+    texts = []
     for part in parts_of(message):
         if part.kind == "call":
             if whole or part.name.casefold() in tools:
-                said.append(f"{part.name} {part.call_id}\n{arguments_text(part.text)}")
+                texts.append(f"{part.name} {part.call_id}\n{arguments_text(part.text)}")
         elif whole:
-            said.append(str(part))
-    return "\n".join(text for text in said if text)
+            texts.append(str(part))
+    return "\n".join(text for text in texts if text)
 
 
 def matching_lines(text: str, spans: Iterable[tuple[int, int]], *, context: int = 0) -> Iterator[FoundLine]:
@@ -309,11 +309,11 @@ def matching_lines(text: str, spans: Iterable[tuple[int, int]], *, context: int 
             inside = spans_by_line.setdefault(at, [])
             if len(inside) < MOST_SPANS:
                 inside.append((max(0, start - starts[at]), min(len(lines[at]), end - starts[at])))
-    given = 0  # lines before this one were yielded, or are too far from a match
+    next_line = 0  # lines before this one were yielded, or are too far from a match
     for at, following in pairwise([*sorted(spans_by_line), len(lines)]):
-        begin = max(given, at - context)
-        given = min(at + context + 1, following)
-        for near in range(begin, given):
+        begin = max(next_line, at - context)
+        next_line = min(at + context + 1, following)
+        for near in range(begin, next_line):
             yield FoundLine(near + 1, lines[near], tuple(spans_by_line.get(near, ())))
 
 

@@ -222,7 +222,7 @@ class PriceList:
             raise PricesError(f"{path}: this is no JSON: {error}") from error
         if not isinstance(table, dict):
             raise PricesError(f"{path}: this is no JSON object of models with prices")
-        return cls({model: _price(model, given) for model, given in table.items()})
+        return cls({model: _price(model, entry) for model, entry in table.items()})
 
     def of(self, model: str) -> Price | None:
         """Return the prices of a model; None if the prices are unknown."""

@@ -112,9 +112,9 @@ def search(
     """
     wanted = _filter(filters)
     narrowing = Narrowing(role, _names(of_tool), wanted.since_s, wanted.until_s)
-    asked = RankedSearch(_chosen(storage, filters))
+    searched_sessions = RankedSearch(_chosen(storage, filters))
     try:
-        return best_messages(asked, question, most=most, narrowing=narrowing)
+        return best_messages(searched_sessions, question, most=most, narrowing=narrowing)
     except RecallError as error:  # the message names the argument of `recall`
         raise RecallError(f"question: {str(error).removeprefix('query: ')}") from error
 

@@ -69,14 +69,14 @@ def held_for_writing(names: Collection[str], proc: str | None = None) -> frozens
             return None
     except OSError:
         return None
-    held: set[Identity] = set()
+    open_files: set[Identity] = set()
     for link in _open_files(proc):
         try:
             if os.path.basename(os.readlink(link)) in names and _writes(link.replace("/fd/", "/fdinfo/")):
-                held.add(identity_of(link))
+                open_files.add(identity_of(link))
         except (OSError, ValueError):
             continue  # closed during the listing
-    return frozenset(held)
+    return frozenset(open_files)
 
 
 def _open_files(proc: str) -> Iterator[str]:

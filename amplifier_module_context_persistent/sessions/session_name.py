@@ -89,9 +89,9 @@ class SessionNames:
 
     def _glance(self, location: str) -> Glance:
         try:
-            kept = self._glances.of(location)
-            if kept is not None:
-                return kept
+            glance = self._glances.of(location)
+            if glance is not None:
+                return glance
             from .transcript import Transcript  # most names are in the catalogue
 
             with Transcript(location) as transcript:

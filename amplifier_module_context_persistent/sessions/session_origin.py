@@ -52,12 +52,12 @@ def source_compactions(transcript: Transcript) -> dict[int, SourceCompaction]:
     from .find_request import imported_plans
 
     compactions: dict[int, SourceCompaction] = {}
-    for position, kept, record in imported_plans(index, transcript.book):
+    for position, kept_count, record in imported_plans(index, transcript.book):
         plan = Plan.from_record(record, ())
         compactions[position] = SourceCompaction(
             position,
             dropped=plan.left_out.messages,
-            kept=kept,
+            kept=kept_count,
             tokens_before=plan.making.tokens_before,
             tokens_after=plan.making.tokens_after,
             summary=plan.summary or name_of(record.get("notice")),

@@ -109,9 +109,9 @@ def _is_of_other_session(checkpoint: Path, project: str, session_id: str) -> boo
     It is if it names the directory of another project that has a log with this session id.
     """
     try:
-        named = json.loads(checkpoint.read_bytes())["workspace"]
+        workspace = json.loads(checkpoint.read_bytes())["workspace"]
     except (ValueError, RecursionError, LookupError, TypeError):
         return False
-    if not project or not isinstance(named, str) or (other := project_slug(named)) == project:
+    if not project or not isinstance(workspace, str) or (other := project_slug(workspace)) == project:
         return False
     return (home_projects() / other / "sessions" / session_id / LOG_NAME).exists()

@@ -242,15 +242,15 @@ def _authorize(action: int, _: str | None, name: str | None, *__: str | None) ->
 
 def _unique(names: Sequence[str]) -> list[str]:
     """Return the names of columns, with a number added to each repeated name."""
-    made: list[str] = []
+    unique_names: list[str] = []
     for name in names:
         number = 1
         unique_name = name
-        while unique_name in made:
+        while unique_name in unique_names:
             number += 1
             unique_name = f"{name}:{number}"
-        made.append(unique_name)
-    return made
+        unique_names.append(unique_name)
+    return unique_names
 
 
 def _error_text(said: str, timeout_s: float) -> str:

@@ -319,7 +319,7 @@ def with_first_lines(transcript: Transcript, figures: Figures, bills: Mapping[in
     """
     live = transcript.reader.index.live
     lines = list[TurnLine]()
-    timed, said = dict[int, TurnLine](), dict[int, TurnLine]()
+    timed, lines_of_persons = dict[int, TurnLine](), dict[int, TurnLine]()
     for row in figures.rows(_TURNS.format("turns.turn"), -1):
         line = _line(row, bills)
         lines.append(line)
@@ -327,14 +327,14 @@ def with_first_lines(transcript: Transcript, figures: Figures, bills: Mapping[in
         if timed_position is not None and timed_position < len(live):
             timed[timed_position] = line
         if said_position is not None and said_position < len(live):
-            said[said_position] = line
-    positions = sorted({*timed, *said})
+            lines_of_persons[said_position] = line
+    positions = sorted({*timed, *lines_of_persons})
     messages = transcript.reader.read([live[position] for position in positions])
     for position, message in zip(positions, messages, strict=True):
         if position in timed:
             timed[position].time = timestamp_of(message)
-        if position in said:
-            said[position].line = first_line(message)
+        if position in lines_of_persons:
+            lines_of_persons[position].line = first_line(message)
     return lines
 
 

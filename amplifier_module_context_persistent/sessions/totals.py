@@ -340,8 +340,8 @@ def _note_tags(figures: GatheredFigures) -> None:
     ).fetchall()
     names = read_names(path for _, path in rows)
     tagged: list[tuple[int, str]] = []
-    for (session, _), named in zip(rows, names, strict=True):
-        tagged += [(session, tag) for tag in named.tags]
+    for (session, _), name in zip(rows, names, strict=True):
+        tagged += [(session, tag) for tag in name.tags]
     connection.executemany("INSERT OR IGNORE INTO tags VALUES (?, ?)", tagged)
 
 

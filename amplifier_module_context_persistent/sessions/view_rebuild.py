@@ -385,9 +385,9 @@ class Rebuilder:
         # A view with the same plan and options as the last one is quickly made from the same index.
         key = (id(noted.live), receipt.plan, sorted(map(repr, receipt.render.items())), bool(receipt.bound))
         if key == self._key and self._advance_to(noted):
-            made = self._make(noted, reasons)
-            if made.proved:
-                return made
+            rebuilt = self._make(noted, reasons)
+            if rebuilt.proved:
+                return rebuilt
         self._key = None
         made_anew, is_of_noted_history = self._make_anew(noted, config, reasons)
         if made_anew is None:
@@ -413,10 +413,10 @@ class Rebuilder:
                 continue
             self._index = index
             self._window = _window_of(config, receipt)
-            made = self._make(noted, reasons)
-            if made.proved:
-                return made, live is noted.live
-            first_made = first_made or made
+            rebuilt = self._make(noted, reasons)
+            if rebuilt.proved:
+                return rebuilt, live is noted.live
+            first_made = first_made or rebuilt
         return first_made, False
 
     def _make(self, noted: PlacedReceipt, reasons: list[str]) -> RebuiltView:

@@ -272,8 +272,8 @@ class _Blocks:
             return self._count_result(block, depth)
         if kind in media.MEDIUM_KINDS:
             return self._count_medium(block, media.MEDIUM_KINDS[kind], depth)
-        shown = {key: value for key, value in block.items() if key != "visibility"}
-        return self.counter.count_text(_json_text(shown))
+        counted_fields = {key: value for key, value in block.items() if key != "visibility"}
+        return self.counter.count_text(_json_text(counted_fields))
 
     def _count_result(self, block: Mapping[str, object], depth: int) -> int:
         tokens = CALL_TOKENS

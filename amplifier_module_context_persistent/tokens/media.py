@@ -296,8 +296,8 @@ def medium_tokens(family: str, media_type: str, data: str | None) -> int:
         media_type: the media type or format, or ""; if it names another family, the rule of that family is used.
         data: base64 or a `data:` address; `None` for a medium that is stored elsewhere.
     """
-    named = media_type.partition("/")[0].lower()
-    family = named if named in ("image", "audio", "video", "text") else family
+    named_family = media_type.partition("/")[0].lower()
+    family = named_family if named_family in ("image", "audio", "video", "text") else family
     if family == "image":
         return image_tokens(data)
     if family == "audio":

@@ -177,10 +177,10 @@ def _written_1h(usage: Mapping[str, Any], written: int) -> int:
     Imported usage has this number under our key (`forms/anthropic.usage`), a report of Anthropic in `cache_creation`.
     """
     kinds = usage.get("cache_creation")
-    given = token_count(usage.get(CACHE_WRITES[2]))
-    if given is None and isinstance(kinds, Mapping):
-        given = token_count(kinds.get("ephemeral_1h_input_tokens"))
-    return min(written, given or 0)
+    hour_tokens = token_count(usage.get(CACHE_WRITES[2]))
+    if hour_tokens is None and isinstance(kinds, Mapping):
+        hour_tokens = token_count(kinds.get("ephemeral_1h_input_tokens"))
+    return min(written, hour_tokens or 0)
 
 
 def _first(usage: Mapping[str, Any], names: tuple[str, ...]) -> int | None:

@@ -72,10 +72,10 @@ def archive_stored_log(
             raise ArchiveError("the log is archived already" if head.head else "the log is empty")
         before = _estimated(connection, schema, head, samples=0).file_bytes
         archive_frames.delete_frames(connection, schema, head.key, head.archived)
-        made = archive_frames.read_frames(connection, schema, head.key, head.archived)
+        frames = archive_frames.read_frames(connection, schema, head.key, head.archived)
         for lines, columns in _parts(_blocks(connection, schema, head, on_read)):
             content = b"\n".join(lines) + b"\n"
-            frame, packed = frame_of_part(content, made[-1] if made else None, head.size)
+            frame, packed = frame_of_part(content, frames[-1] if frames else None, head.size)
             if frame.size > MOST_FRAME_BYTES:
                 raise ArchiveError(f"line {frame.line + 1:,} is too long for a frame")
             archive_frames.insert_frame(connection, schema, head.key, frame, packed, columns)
@@ -83,13 +83,13 @@ def archive_stored_log(
             facts = archive_frames.read_packed_columns(connection, schema, head.key, frame.line, frame.line + 1)
             if decompressed(frame, stored) != content or _unpacked(facts[frame.line], frame.lines) != columns:
                 raise ArchiveError("the server does not give back what it was sent; nothing was changed")
-            made.append(frame)
-        if archive_frames.read_frames(connection, schema, head.key, head.head) != made:
+            frames.append(frame)
+        if archive_frames.read_frames(connection, schema, head.key, head.head) != frames:
             raise ArchiveError("the server does not give back what it was sent; nothing was changed")
         change.hold()
         _delete_rows(connection, schema, head)
         change.finish(archived=head.head)
-        after = sum(frame.packed_bytes for frame in made)
+        after = sum(frame.packed_bytes for frame in frames)
     return Archived(before, after)
 
 

@@ -95,18 +95,18 @@ class NewStoredLog:
             self._connection = stack.enter_context(self._server.connected(self._deadline(), answer_s=limit_s))
             rows.begin(self.connection, limit_s=_OTHERS_S, idle_s=_MOST_IDLE_S)
             like = None if self._like is None else self._like.key
-            made = rows.create(self.connection, self.location.schema, self.location.name, like=like)
+            new_head = rows.create(self.connection, self.location.schema, self.location.name, like=like)
             self._is_reserved = True
             rows.limit_waits(self.connection, limit_s=limit_s, idle_s=_MOST_IDLE_S)  # long: nobody waits for its locks
             if like is not None and self._is_gone(like):  # `rows.create` may have waited for another transaction
                 raise LogUnreadableError(errno.ENOENT, "the log was removed or replaced by another client", self.path)
-            if made is None:
+            if new_head is None:
                 reason = "there is a log of that name already; nothing was written"
                 raise FileExistsError(errno.EEXIST, reason, self.location.shown)
             stack.enter_context(Pulse(self._connection, min(_PULSE_S, limit_s / 2)))
-            self._made = self._key = made.key
+            self._made = self._key = new_head.key
             if like is not None and self.connection.layout.has_derived_ids:
-                self._key = LogKey(like.log_id, made.generation)
+                self._key = LogKey(like.log_id, new_head.generation)
             self._stack = stack.pop_all()
         return self
 

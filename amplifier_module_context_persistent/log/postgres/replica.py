@@ -102,13 +102,13 @@ def reading_from_replica(storage: str) -> Iterator[ReplicaLag]:
 
 def _replica_of(location: Location) -> Location:
     """Return the location of a replica: the location of its primary with the replica's hosts."""
-    given: dict[str, Any] = read_conninfo(location)
-    given.pop("hostaddr", None)
+    parameters: dict[str, Any] = read_conninfo(location)
+    parameters.pop("hostaddr", None)
     hosts = [host_and_port(one) for one in location.read.split(",")]
-    given["host"] = ",".join(host for host, _ in hosts)
-    given["port"] = ",".join(port or "5432" for _, port in hosts)
-    given["target_session_attrs"] = "any"
-    return replace(location, conninfo=conninfo_of(given), read="")
+    parameters["host"] = ",".join(host for host, _ in hosts)
+    parameters["port"] = ",".join(port or "5432" for _, port in hosts)
+    parameters["target_session_attrs"] = "any"
+    return replace(location, conninfo=conninfo_of(parameters), read="")
 
 
 def _lag_of(connection: Connection, host: str) -> ReplicaLag:

@@ -113,8 +113,8 @@ class RowBytes:
 
     def all_kept(self, count: int) -> list[bytes]:
         """Return the first `count` lines of the log if all of these are in memory, else an empty list."""
-        kept = [self._kept[number] for number in range(count) if number in self._kept]
-        return kept if len(kept) == count else []
+        lines = [self._kept[number] for number in range(count) if number in self._kept]
+        return lines if len(lines) == count else []
 
     def keep(self, lines: Mapping[int, bytes]) -> None:
         """Keep lines in memory, by their numbers; beyond `KEPT_BYTES`, drop the lines that were kept first."""

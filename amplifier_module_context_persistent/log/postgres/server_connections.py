@@ -337,8 +337,8 @@ class Server:
 
     def _connect_once(self, psycopg: Any, deadline: float) -> Connection:
         left_s = max(deadline - time.monotonic(), 0.0)
-        given = read_conninfo(self.location)
-        defaults = {name: value for name, value in _DEFAULTS.items() if name not in given}
+        parameters = read_conninfo(self.location)
+        defaults = {name: value for name, value in _DEFAULTS.items() if name not in parameters}
         connection = connection_class(psycopg).connect(
             self.location.conninfo,
             autocommit=True,
@@ -354,7 +354,7 @@ class Server:
 
     def _check(self, psycopg: Any, connection: Connection) -> None:
         schema = self.location.schema
-        shown = self.location.shown
+        location = self.location.shown
         if connection.info.encoding != "utf-8":  # the location gives another, or a pooler does not pass ours on
             connection.execute("SET client_encoding TO 'UTF8'")
         if self.location.prepares:
@@ -369,7 +369,9 @@ class Server:
         except (psycopg.errors.UndefinedTable, psycopg.errors.InvalidSchemaName):
             row = None
         if row is None:
-            reason = f"{shown} has no tables of ours in the schema {schema}; context-persistent storage init makes them"
+            reason = (
+                f"{location} has no tables of ours in the schema {schema}; context-persistent storage init makes them"
+            )
             raise LogUnreadableError(errno.ENOENT, reason)
         version, fsync, waits, done, may_touch = row
         self._steps = connection.steps = names_done(done)
@@ -378,12 +380,14 @@ class Server:
         self._learn_kind(psycopg, connection)
         if version not in LAYOUTS:
             what = "newer: update this package" if version > SCHEMA_VERSION else "older: run storage init --migrate"
-            reason = f"the tables in {shown} have version {version}, which is {what} (this one knows {SCHEMA_VERSION})"
+            reason = (
+                f"the tables in {location} have version {version}, which is {what} (this one knows {SCHEMA_VERSION})"
+            )
             raise LogUnreadableError(errno.EPROTO, reason)
         connection.layout = LAYOUTS[version]
         if fsync == "off":
-            logger.warning("%s runs with fsync=off: what it acknowledges does not survive a power cut", shown)
-        _warn_of_unproved_host(connection.info, shown)
+            logger.warning("%s runs with fsync=off: what it acknowledges does not survive a power cut", location)
+        _warn_of_unproved_host(connection.info, location)
 
     def _learn_kind(self, psycopg: Any, connection: Any) -> None:
         """Read the server's timeline, and whether its rows have places; a server of another kind may lack either."""

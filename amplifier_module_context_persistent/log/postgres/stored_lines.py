@@ -218,10 +218,10 @@ class StoredLines:
 
         Return an empty list if the frame is gone: its lines were made rows again after the list of frames was read.
         """
-        kept = self._kept.get(number)
-        if kept is not None:
+        known_lines = self._kept.get(number)
+        if known_lines is not None:
             self._kept.move_to_end(number)
-            return kept
+            return known_lines
         frame = self._frames[number]
         packed: bytes | None = b""
         if not frame.is_lost:

@@ -193,8 +193,8 @@ def _seal_copies(
         for copy in written:
             say(copy["path"])
             if "damage" in copy:
-                told = f"DAMAGED: {copy['session']}: {copy['damage']}; sealed as it is"
-                click.echo(escaped(one_line(told)), err=True)
+                warning = f"DAMAGED: {copy['session']}: {copy['damage']}; sealed as it is"
+                click.echo(escaped(one_line(warning)), err=True)
         for failure in failed:
             click.echo(escaped(one_line(f"NOT SEALED: {failure['session']}: {failure['error']}")), err=True)
         say("Nothing was done (--dry-run)." if dry_run else f"{counted(len(written), 'session')} sealed.")

@@ -52,14 +52,14 @@ def delete(
     places, paths = _named_by(sessions or (_picked_session(),))
     has_home = storage() or places or any(Path(path).name == LOG_NAME for path in paths)
     candidates = sessions_that_may_belong(paths) if has_home else []
-    named = _sessions_at(paths, candidates)
+    chosen = _sessions_at(paths, candidates)
     missing_logs = [log for log, _ in places]
     orphans = sub_agents_of(missing_logs, candidates)
     if has_home and not storage():
-        logs = [str(session.path) for session in named]
+        logs = [str(session.path) for session in chosen]
         places += [(log, files) for log, files in places_left() if belongs_to_any(log, logs)]
     clear_up(places, dry_run=dry_run, as_json=as_json)
-    groups = _groups_of(named, orphans, candidates)
+    groups = _groups_of(chosen, orphans, candidates)
     if not as_json:
         _say_look_alikes(groups, candidates)
     if places and not groups and not as_json:

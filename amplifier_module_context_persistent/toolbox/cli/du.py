@@ -136,8 +136,8 @@ def _to_json(sizes: _Counted) -> dict[str, Any]:
     largest_first = sorted(sizes.uses, key=lambda part: (-part[1].total, part[0].id))
     sessions = []
     for session, use in largest_first:
-        named = {"session": session.id, "project": session.project, "path": str(session.path)}
-        sessions.append({**named, **use.to_json()})
+        session_facts = {"session": session.id, "project": session.project, "path": str(session.path)}
+        sessions.append({**session_facts, **use.to_json()})
     projects = [{"project": name, **use.to_json()} for name, use in _by(sizes, "project").items()]
     return {
         "sessions": sessions,

@@ -85,8 +85,10 @@ def what_follows(logs: Iterable[str]) -> str:
     is_in_synced_place = len(others) < len(synced)
     if is_in_synced_place:
         names.insert(0, "this home")  # it syncs with that place, so it erases its copies too
-    named = one_line(", ".join(names))
-    follows = f"At the next `context-persistent sync` it is erased in {named} too, and on other machines at theirs."
+    place_names = one_line(", ".join(names))
+    follows = (
+        f"At the next `context-persistent sync` it is erased in {place_names} too, and on other machines at theirs."
+    )
     if any(place.is_missing for place in others):
         follows += " `context-persistent sync PLACE --forget` leaves out a place that is gone."
     return follows
@@ -108,11 +110,11 @@ def say_left_by_age(sessions: Iterable[Overview], older: float) -> None:
     left = [overview.session.id for overview in sessions if not overview.has_time and overview.last_s >= older]
     if not left:
         return
-    named = one_line(", ".join(left[:_MOST_LEFT_OUT]))
+    listed_ids = one_line(", ".join(left[:_MOST_LEFT_OUT]))
     if len(left) > _MOST_LEFT_OUT:
-        named += f" and {len(left) - _MOST_LEFT_OUT:,} more"
+        listed_ids += f" and {len(left) - _MOST_LEFT_OUT:,} more"
     reason = "whose messages have no times, and which were written since then; name them to mean them"
-    click.echo(f"left out: {counted(len(left), 'session')} {reason}: {named}", err=True)
+    click.echo(f"left out: {counted(len(left), 'session')} {reason}: {listed_ids}", err=True)
 
 
 def erasing_options(command: Callable[..., R]) -> Callable[..., R]:

@@ -30,8 +30,8 @@ def show_as(plain: str, path: str) -> None:
 def shown_path(path: str) -> str:
     """Return the path to show for a log: for a plain copy of a sealed log, the path of the sealed file."""
     context = click.get_current_context(silent=True)
-    shown: dict[str, str] = context.meta.get(_SHOWN, {}) if context is not None else {}
-    return shown.get(path, path)
+    shown_paths: dict[str, str] = context.meta.get(_SHOWN, {}) if context is not None else {}
+    return shown_paths.get(path, path)
 
 
 @contextmanager

@@ -111,8 +111,8 @@ def export(
     if names_none:
         raise click.UsageError(f"{NAME_ONE}; or give --all or a filter, and -o DIRECTORY, for many sessions")
     if output in (None, "-") or turn_span or span:
-        given = f"{one_line(', '.join(wanted.places))} is a directory; " if wanted.places else ""
-        raise click.UsageError(f"{given}many sessions go whole into a directory; name it with -o")
+        directory_note = f"{one_line(', '.join(wanted.places))} is a directory; " if wanted.places else ""
+        raise click.UsageError(f"{directory_note}many sessions go whole into a directory; name it with -o")
     if words is None:
         sessions = chosen_sessions(wanted, everywhere=everywhere)
     else:
@@ -235,13 +235,13 @@ def _export_many(sessions: Sequence[SessionFile], directory: str, how: _Writing)
     if how.as_json:
         click.echo(json.dumps({"format": how.into, "exports": written, "failed": failed}))
     else:
-        for told in written:
-            click.echo(escaped(one_line(str(told["path"]))))
+        for report in written:
+            click.echo(escaped(one_line(str(report["path"]))))
         for why in failed:
             click.echo(escaped(one_line(f"NOT exported: {why['session']}: {why['error']}")), err=True)
         click.echo(f"{counted(len(written), 'session')} exported.", err=True)
-        _tell_secrets(secrets, sum(bool(told["redacted"]) for told in written))
-    return DONE if not failed and all(not told["unread_lines"] for told in written) else FINDINGS
+        _tell_secrets(secrets, sum(bool(report["redacted"]) for report in written))
+    return DONE if not failed and all(not report["unread_lines"] for report in written) else FINDINGS
 
 
 def _tell_secrets(kinds: Counter[str], sessions: int) -> None:

@@ -143,8 +143,8 @@ def _show_stacked(output: Console, heads: Sequence[str], rows: Sequence[Sequence
     """Print each path and, on the lines below, the sessions that touched this file, each on one line if it fits."""
     before = ""
     for row in rows:
-        named = zip(heads[1:], row[1:], strict=True)
-        facts = [_fact(head, escaped(one_line(cell))) for head, cell in named if cell]
+        cells = zip(heads[1:], row[1:], strict=True)
+        facts = [_fact(head, escaped(one_line(cell))) for head, cell in cells if cell]
         if row[0] != before:
             output.print(Text(escaped(one_line(row[0])), "bold"), soft_wrap=True)
         before = row[0]

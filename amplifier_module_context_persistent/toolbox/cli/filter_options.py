@@ -60,12 +60,14 @@ def _no_session_error(wanted: SessionFilter, *, everywhere: bool) -> UnusableErr
     if wanted.project is not None:
         return no_project_error(wanted.project)
     if wanted.places:
-        named = one_line(", ".join(wanted.places))
+        directories = one_line(", ".join(wanted.places))
         how_to = [how_to_read(place) for place in wanted.places]
         sealed = "; ".join(how for how in how_to if how)
         if sealed:
-            return UnusableError(f"no session is in {named}: {sealed}")
-        return UnusableError(f"no session is in {named}; --project DIRECTORY means those that began in a directory")
+            return UnusableError(f"no session is in {directories}: {sealed}")
+        return UnusableError(
+            f"no session is in {directories}; --project DIRECTORY means those that began in a directory"
+        )
     if everywhere:
         return UnusableError("there is no session")
     projects = named_projects(session_files()) if storage() is None else ""
@@ -80,8 +82,8 @@ def no_project_error(project: str) -> UnusableError:
         UnusableError: the database cannot be queried.
     """
     with unusable():
-        said = no_project(project, storage=storage())
-    return UnusableError(f"{one_line(said)}; `context-persistent list --all`")
+        message = no_project(project, storage=storage())
+    return UnusableError(f"{one_line(message)}; `context-persistent list --all`")
 
 
 def check_places(wanted: SessionFilter, *, everywhere: bool) -> None:
@@ -208,7 +210,7 @@ def split_places(names: Sequence[str], places: Sequence[str]) -> tuple[list[str]
         UsageError: sessions and directories are both given.
         UnusableError: a directory cannot be read.
     """
-    named, left = list[str](), list[str]()
+    directories, left = list[str](), list[str]()
     for name in names:
         sealed = sealed_files_in(name) if is_place(name) else []
         if not is_place(name):
@@ -216,10 +218,10 @@ def split_places(names: Sequence[str], places: Sequence[str]) -> tuple[list[str]
         elif sealed and not _has_sessions(name):
             left += sealed
         else:
-            named.append(name)
-    if left and named:
-        raise click.UsageError(f"{one_line(named[0])} is a directory of sessions; give sessions or directories")
-    return left, (*places, *named)
+            directories.append(name)
+    if left and directories:
+        raise click.UsageError(f"{one_line(directories[0])} is a directory of sessions; give sessions or directories")
+    return left, (*places, *directories)
 
 
 def source_filter_options(
@@ -237,12 +239,12 @@ def source_filter_options(
     def with_filters(command: Callable[..., R]) -> Callable[..., R]:
         @functools.wraps(command)
         def filtered(*arguments: Any, **options: Any) -> R:
-            given = {name: options.pop(name) for name in _FILTERS if name in options}
+            filters = {name: options.pop(name) for name in _FILTERS if name in options}
             try:
-                check_range(given["since_s"], given["until_s"])
+                check_range(filters["since_s"], filters["until_s"])
             except FilterError as error:
                 raise click.UsageError(str(error)) from error
-            return command(*arguments, wanted=SessionFilter(**given), **options)
+            return command(*arguments, wanted=SessionFilter(**filters), **options)
 
         for option in reversed(_options(tool_help, _TIME_HELP_OF_MESSAGES if of_messages else _TIME_HELP)):
             filtered = option(filtered)

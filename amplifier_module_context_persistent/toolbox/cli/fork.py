@@ -101,9 +101,9 @@ def _show_fork_to_agent(done: ForkToAgent, *, dry_run: bool) -> None:
 
 
 def _show_fork(done: Fork, *, dry_run: bool) -> None:
-    named = f"Session {done.session_id}" if done.session_id else "The new session"
+    session = f"Session {done.session_id}" if done.session_id else "The new session"
     of = f" of {done.parent_id}" if done.parent_id else ""
-    say(f"{named}: {counted(done.messages, 'message')}{of}, up to turn {done.turn:,} ({done.message_id}).")
+    say(f"{session}: {counted(done.messages, 'message')}{of}, up to turn {done.turn:,} ({done.message_id}).")
     _tell_erased(done.erased)
     if done.plan:
         say("The plan of the last compaction was copied too.")

@@ -17,19 +17,19 @@ def shown_line(line: FoundLine) -> Text:
     if line.spans and len(line.text) > _LINE_CHARS:
         begin = max(0, line.spans[0][0] - _BEFORE_CHARS)
     end = begin + _LINE_CHARS
-    shown = Text(f"{line.number:>5}{':' if line.spans else '-'} ", "dim")
+    styled = Text(f"{line.number:>5}{':' if line.spans else '-'} ", "dim")
     if begin > 0:
-        shown.append("...")
+        styled.append("...")
     at = begin
     for first, last in line.spans:
         first, last = max(at, min(first, end)), max(at, min(last, end))
-        shown.append(_piece(line.text[at:first]), "not dim")
-        shown.append(_piece(line.text[first:last]), "not dim bold red")
+        styled.append(_piece(line.text[at:first]), "not dim")
+        styled.append(_piece(line.text[first:last]), "not dim bold red")
         at = last
-    shown.append(_piece(line.text[at:end]), "not dim")
+    styled.append(_piece(line.text[at:end]), "not dim")
     if end < len(line.text):
-        shown.append("...")
-    return shown
+        styled.append("...")
+    return styled
 
 
 def _piece(text: str) -> str:

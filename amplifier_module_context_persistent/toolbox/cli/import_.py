@@ -141,10 +141,10 @@ def import_(
             _check_is_there(path, agent)
             if options["source_format"] == "auto":
                 options["source_format"] = FORMATS_OF.get(agent, agent)
-        named = path if len(places) == 1 else counted(len(places), "source")
-        context.exit(_show_files(named, _all(places, wanted, options), dry_run=dry_run, as_json=as_json))
-    shown = "standard input" if path == STANDARD_INPUT else path
-    with unusable(shown), progress(path, title="reading", then="writing the session") as watched:
+        source_name = path if len(places) == 1 else counted(len(places), "source")
+        context.exit(_show_files(source_name, _all(places, wanted, options), dry_run=dry_run, as_json=as_json))
+    shown_source = "standard input" if path == STANDARD_INPUT else path
+    with unusable(shown_source), progress(path, title="reading", then="writing the session") as watched:
         report = import_session(
             path,
             session_id=session_id,
@@ -258,8 +258,8 @@ def _all(sources: Sequence[str], wanted: SessionFilter, options: _ImportOptions)
             files.append(file)
             tell("importing", len(files), len(paths))
     if all(not file.is_session for file in files):
-        named = one_line(", ".join(sources))
-        raise UnusableError(f"{named}: none of {len(files):,} files is a session; {files[0].error}")
+        source_names = one_line(", ".join(sources))
+        raise UnusableError(f"{source_names}: none of {len(files):,} files is a session; {files[0].error}")
     return files
 
 
@@ -384,8 +384,8 @@ def show_summary(path: str, files: Sequence[ImportedFile], *, dry_run: bool) -> 
 def _show_one_of_many(report: Import, added: str) -> None:
     """Print the new messages, the losses and the erasures of one file of a directory; `added` is the verb."""
     if report.added or report.lost or report.hidden_here:
-        named = report.session_id or report.path
-        say(f"  {named}: {counted(report.added, 'message')} {added}{_of_others(report)}")
+        session_name = report.session_id or report.path
+        say(f"  {session_name}: {counted(report.added, 'message')} {added}{_of_others(report)}")
     _show_hidden_here(report)
     title = f"{report.source}: {_not_imported(report.account)}"
     _show_losses(title, report.not_carried, report.lost, most=_MOST_SHOWN_OF_MANY)

@@ -28,11 +28,11 @@ def rename(path: str, name: str, *, as_json: bool) -> None:
     """
     with unusable(short_name(path)):
         outcome = rename_session(path, name)
-        shown = read_name(path).name
+        new_name = read_name(path).name
     if as_json:
-        _print(path, outcome, shown)
+        _print(path, outcome, new_name)
         return
-    called = f"is called {one_line(shown)}" if shown else "has no name"
+    called = f"is called {one_line(new_name)}" if new_name else "has no name"
     already = "" if outcome.is_new else " already"
     say(f"{session_name(path)} {called}{already}")
 

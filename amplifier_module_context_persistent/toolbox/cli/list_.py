@@ -177,15 +177,15 @@ def _check_directories(directories: Sequence[str]) -> None:
     """
     for name in directories:
         if os.path.isfile(name):
-            shown = one_line(name)
+            shown_name = one_line(name)
             quoted = shlex.quote(one_line(name))
             key = " --identity KEY" if name.endswith(SEALED_ENDING) else ""
-            raise click.UsageError(f"{shown} is a file; `context-persistent show {quoted}{key}` shows its session")
+            raise click.UsageError(f"{shown_name} is a file; `context-persistent show {quoted}{key}` shows its session")
         if os.sep not in name and not os.path.lexists(name):
-            shown = one_line(name)
+            shown_name = one_line(name)
             quoted = shlex.quote(one_line(name))
             raise click.UsageError(
-                f"{shown}: there is no such directory; `context-persistent show {quoted}` shows a session, and"
+                f"{shown_name}: there is no such directory; `context-persistent show {quoted}` shows a session, and"
                 f" `context-persistent list --name {quoted}` lists those with this in their names"
             )
 

@@ -165,12 +165,12 @@ def _presses(descriptor: int) -> Iterator[list[str]]:
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
     yield []
     while True:
-        given = os.read(descriptor, 1024)
-        while given.endswith(b"\x1b") and select.select([descriptor], [], [], _ESCAPE_S)[0]:
-            given += os.read(descriptor, 1024)
-        if not given:
+        pressed = os.read(descriptor, 1024)
+        while pressed.endswith(b"\x1b") and select.select([descriptor], [], [], _ESCAPE_S)[0]:
+            pressed += os.read(descriptor, 1024)
+        if not pressed:
             return
-        yield [_NAMES.get(key, key) for key in _KEY.findall(decoder.decode(given))]
+        yield [_NAMES.get(key, key) for key in _KEY.findall(decoder.decode(pressed))]
 
 
 if sys.platform != "win32":

@@ -59,10 +59,10 @@ def source_line(figures: GatheredFigures, *, until_s: float | None = None, is_ne
     if last is not None:
         line += f", up to {last.astimezone():%Y-%m-%d %H:%M}"
     if figures.unreadable:
-        named = [f"{path} ({why})" for path, why in list(figures.unreadable.items())[:_MOST_NAMED]]
+        failures = [f"{path} ({why})" for path, why in list(figures.unreadable.items())[:_MOST_NAMED]]
         if len(figures.unreadable) > _MOST_NAMED:
-            named.append("...")
-        line += f"; {len(figures.unreadable):,} could not be read: {', '.join(named)}"
+            failures.append("...")
+        line += f"; {len(figures.unreadable):,} could not be read: {', '.join(failures)}"
     return one_line(line)
 
 

@@ -219,17 +219,17 @@ def head_of(
 def fold(text: str, most_lines: int) -> tuple[str, str]:
     """Cut a long text; return its beginning, and a note on how much is left out ("" if nothing is)."""
     lines = text.rstrip("\n").split("\n")
-    kept = lines if len(lines) <= most_lines + 1 else lines[:most_lines]  # a note is as long as one more line
-    shown = "\n".join(map(_shortened, kept))
-    if len(shown) > most_lines * _LINE_CHARS:
-        shown = shown[: most_lines * _LINE_CHARS]
-        return shown, f"... {len(text) - len(shown):,} characters more; --full shows them"
-    if len(kept) < len(lines):
-        return shown, f"... {len(lines) - len(kept):,} lines more; --full shows them"
+    first_lines = lines if len(lines) <= most_lines + 1 else lines[:most_lines]  # a note is as long as one more line
+    shown_text = "\n".join(map(_shortened, first_lines))
+    if len(shown_text) > most_lines * _LINE_CHARS:
+        shown_text = shown_text[: most_lines * _LINE_CHARS]
+        return shown_text, f"... {len(text) - len(shown_text):,} characters more; --full shows them"
+    if len(first_lines) < len(lines):
+        return shown_text, f"... {len(lines) - len(first_lines):,} lines more; --full shows them"
     has_long_lines = max(map(len, lines)) > _LONGEST_LINE
     if has_long_lines:
-        return shown, "... --full shows long lines whole"
-    return shown, ""
+        return shown_text, "... --full shows long lines whole"
+    return shown_text, ""
 
 
 def _shortened(line: str) -> str:

@@ -55,22 +55,22 @@ def _ask(choices: SessionChoices) -> Overview | None:
     """Ask with a prompt, and return the chosen session; None without an answer."""
     words = ""
     while True:
-        shown = choices.find(words, _MOST_SHOWN)[0]
-        for number, overview in enumerate(shown, 1):
+        offered = choices.find(words, _MOST_SHOWN)[0]
+        for number, overview in enumerate(offered, 1):
             click.echo(f"{number:>3}  {choices.line_of(overview, 200)}", err=True)
-        given = click.prompt(
+        reply = click.prompt(
             "Which session? A number, or words to narrow the list", default="", show_default=False, err=True
         )
-        if not given.strip():
+        if not reply.strip():
             return None
-        if given.isdecimal() and 1 <= int(given) <= len(shown):
-            return shown[int(given) - 1]
-        matching, count = choices.find(given, 1)
+        if reply.isdecimal() and 1 <= int(reply) <= len(offered):
+            return offered[int(reply) - 1]
+        matching, count = choices.find(reply, 1)
         if count == 1:
             return matching[0]
-        words = given if matching else words
+        words = reply if matching else words
         if not matching:
-            click.echo(f"no session has {escaped(one_line(given))}", err=True)
+            click.echo(f"no session has {escaped(one_line(reply))}", err=True)
 
 
 class SessionChoices:

@@ -136,7 +136,7 @@ def purge(
         check_no_filter(wanted, everywhere=everywhere)
     else:
         _check_says_which(wanted, before, everywhere=everywhere, removes_texts=removes_texts)
-    given = redact or ""
+    redacted_text = redact or ""
     if redact is not None:
         redact = in_either_form(redact)
     replaced_texts = set[str]()
@@ -150,7 +150,7 @@ def purge(
         sessions = [session_file(path)]
     else:
         planned, sessions = _plan_chosen(wanted, what, report, everywhere=everywhere)
-    _tell_other_capitals(given, sessions, report)
+    _tell_other_capitals(redacted_text, sessions, report)
     context.exit(_purge(planned, sessions, what, rule, report, yes=yes))
 
 
@@ -215,8 +215,8 @@ def _check_is_session(name: str) -> None:
         find_path(name)
     except (SessionNameError, ValueError, OSError, LogError) as error:
         command = shlex.join(["context-persistent", "purge", "--redact", re.escape(name), "--all"])
-        shown = one_line(name_for_errors(name))
-        raise click.UsageError(f"no session is called {shown}; to replace a text everywhere: {command}") from error
+        shown_name = one_line(name_for_errors(name))
+        raise click.UsageError(f"no session is called {shown_name}; to replace a text everywhere: {command}") from error
 
 
 def _check_is_one(chosen: Sequence[bool], *, torn: bool, all_: bool) -> None:

@@ -98,8 +98,8 @@ def _positions(span: Span, count: int, noun: str) -> tuple[int, int]:
     stop = count if last is None else _from_beginning(last, count)
     is_empty = start > min(stop, count) or stop < 1
     if is_empty and span != _ALL:
-        shown = f"{first}" if first == last else f"{_or_nothing(first)}:{_or_nothing(last)}"
-        raise UnusableError(f"there is no {noun} {shown}: the session has {count:,}")
+        shown_span = f"{first}" if first == last else f"{_or_nothing(first)}:{_or_nothing(last)}"
+        raise UnusableError(f"there is no {noun} {shown_span}: the session has {count:,}")
     return max(0, start - 1), min(stop, count)
 
 

@@ -28,12 +28,12 @@ def read_replica() -> None:
     context = click.get_current_context()
     reading = ExitStack()
     try:
-        said = str(reading.enter_context(reading_from_replica(place)))
+        note = str(reading.enter_context(reading_from_replica(place)))
         context.meta[_REPLICA] = reading
         context.call_on_close(reading.close)
     except LogError as error:
-        said = f"the replica cannot be read, so the primary is: {reason(error)}"
-    click.echo(one_line(said), err=True)
+        note = f"the replica cannot be read, so the primary is: {reason(error)}"
+    click.echo(one_line(note), err=True)
 
 
 def leave_replica() -> None:

@@ -163,10 +163,10 @@ class _Output:
         if not self._begun:
             self._console.print("no messages: the session is empty")
         elif policy is not None:
-            named = f"the policy {policy.name}" if policy.name else "the default policy"
+            policy_name = f"the policy {policy.name}" if policy.name else "the default policy"
             why = "" if self._transcript.has_requests() else "no receipts: "
             self._console.print(
-                Text(f"{why}views are made under {named}, with a budget of {policy.budget_tokens:,} tokens")
+                Text(f"{why}views are made under {policy_name}, with a budget of {policy.budget_tokens:,} tokens")
             )
 
     def wait(self, pause_s: float) -> None:
@@ -283,8 +283,8 @@ class RequestPanel:
     def gauge(self, tokens: int, budget_tokens: int) -> Text:
         """Return a bar that shows the tokens as a share of the budget."""
         share = tokens / max(1, budget_tokens)
-        said = f" {tokens:,} of {budget_tokens:,} tokens, {share:.0%}"
-        cells = max(8, min(40, self._width - len(said) - 2))
+        sizes = f" {tokens:,} of {budget_tokens:,} tokens, {share:.0%}"
+        cells = max(8, min(40, self._width - len(sizes) - 2))
         filled = min(cells, round(share * cells))
         full, empty = self._bar
         if share <= 0.7:
@@ -293,7 +293,7 @@ class RequestPanel:
             style = "yellow"
         else:
             style = "red"
-        return Text("[").append(full * filled, style).append(empty * (cells - filled), "dim").append("]" + said)
+        return Text("[").append(full * filled, style).append(empty * (cells - filled), "dim").append("]" + sizes)
 
 
 def strip(marks: Marks, width: int) -> Text:
@@ -301,27 +301,27 @@ def strip(marks: Marks, width: int) -> Text:
 
     If the line is too short, a letter stands for several neighbours, and shows the mark that most of them have.
     """
-    shown = Text("saw ")
+    strip_text = Text("saw ")
     cells = max(8, width - 4)
     exact = marks.total <= cells
     for mark, same in groupby(map(marks.of, range(marks.total)) if exact else _bucketed(marks, cells)):
-        shown.append(LETTERS[mark] * len(list(same)), _STYLES[mark])
-    return shown
+        strip_text.append(LETTERS[mark] * len(list(same)), _STYLES[mark])
+    return strip_text
 
 
 def counts_text(marks: Marks) -> Text:
     """Return a legend: the number of messages with each mark (kept, elided, dropped …), and their ranges if few."""
     counts = marks.counts()
-    shown = Text("    ")
+    legend = Text("    ")
     for mark in MARKS:
         if counts[mark] or mark in (KEPT, DROPPED):
-            shown.append(f"{LETTERS[mark]} {counts[mark]:,} {mark}  ", _STYLES[mark])
+            legend.append(f"{LETTERS[mark]} {counts[mark]:,} {mark}  ", _STYLES[mark])
     if marks.inserted:
-        shown.append(f"+ {marks.inserted:,} inserted  ", "dim")
+        legend.append(f"+ {marks.inserted:,} inserted  ", "dim")
     runs = marks.runs()
     if 1 < len(runs) <= _MOST_RUNS:
-        shown.append("\n    " + ", ".join(_span(run.start, run.stop, run.mark) for run in runs), "dim")
-    return shown
+        legend.append("\n    " + ", ".join(_span(run.start, run.stop, run.mark) for run in runs), "dim")
+    return legend
 
 
 def compaction_text(compaction: Compacted) -> str:

@@ -100,7 +100,7 @@ def report(
     with transcript, telling_damage(transcript):
         page = output or _own_name(transcript)
         with making(page, force=force), stages() as tell:
-            made = make_report(
+            page_report = make_report(
                 transcript,
                 page,
                 turns=chosen_turns(transcript.turns(), turn_span),
@@ -113,12 +113,12 @@ def report(
                 progress=tell,
             )
     if as_json:
-        click.echo(json.dumps({**made.to_json(), "views": views}))
+        click.echo(json.dumps({**page_report.to_json(), "views": views}))
     else:
-        _say(made)
+        _say(page_report)
     if opens:
-        show_page(made.path)
-    context.exit(FINDINGS if made.views_not_proved else DONE)
+        show_page(page_report.path)
+    context.exit(FINDINGS if page_report.views_not_proved else DONE)
 
 
 @click.command()
@@ -173,16 +173,16 @@ def reports(
     with unusable(directory):
         Path(directory).mkdir(mode=0o700, parents=True, exist_ok=True)
         options = {"views": views, "redact": not no_redact, "own": own}
-        made, failed = _make_pages(pages, sessions, options, force=force)
+        made_count, failed = _make_pages(pages, sessions, options, force=force)
         path, listed = write_index(directory, force=force)
     if as_json:
         errors = [{"session": session_id, "error": why} for session_id, why in failed.items()]
-        gone = {"removed": removed, "changed": changed}
-        click.echo(json.dumps({"path": path, "listed": listed, "made": made, "failed": errors, **gone}))
+        index_changes = {"removed": removed, "changed": changed}
+        click.echo(json.dumps({"path": path, "listed": listed, "made": made_count, "failed": errors, **index_changes}))
     else:
         click.echo(escaped(one_line(path)))
         failures = f", {len(failed):,} failed" if failed else ""
-        click.echo(f"{counted(listed, 'report')}, {made:,} made{failures}.", err=True)
+        click.echo(f"{counted(listed, 'report')}, {made_count:,} made{failures}.", err=True)
     if opens:
         show_page(path)
     context.exit(FINDINGS if failed else DONE)
@@ -226,7 +226,7 @@ def _make_pages(
     due = _due_pages(pages, sessions, failed, force=force)
     if not due:
         return 0, failed
-    made = 0
+    made_count = 0
     pages.save()
     try:
         with stages() as tell:
@@ -235,10 +235,10 @@ def _make_pages(
                 with _noting_failure(failed, session), open_transcript(str(session.path)) as transcript:
                     make_report(transcript, pages.directory / name, force=True, sub_agents=below, **options)
                     pages.finish(name)
-                    made += 1
+                    made_count += 1
     finally:
         pages.save()
-    return made, failed
+    return made_count, failed
 
 
 @contextmanager

@@ -343,8 +343,10 @@ def _pattern(pattern: str, *, fixed: bool, ignore_case: bool, in_words: bool) ->
         advice = "" if in_words or fixed else " (--fixed searches for it as plain text)"
         raise click.UsageError(f"PATTERN: {reason}{advice}") from error
     if not fixed and matches_only_empty(pattern):
-        shown = one_line(pattern)
-        raise click.UsageError(f"PATTERN: {shown} matches no character; `.` matches each line that is not empty")
+        shown_pattern = one_line(pattern)
+        raise click.UsageError(
+            f"PATTERN: {shown_pattern} matches no character; `.` matches each line that is not empty"
+        )
     return expression
 
 

@@ -95,12 +95,12 @@ def storage() -> str | None:
 def say_hidden_sessions() -> None:
     """Print once on the error stream that row-level security hides sessions, if it does in the command's database."""
     place = storage()
-    said = click.get_current_context().meta
-    if place is None or said.get(_HIDDEN):
+    notes = click.get_current_context().meta
+    if place is None or notes.get(_HIDDEN):
         return
     from ...log.postgres.list_logs import hides_logs
 
-    said[_HIDDEN] = True
+    notes[_HIDDEN] = True
     if hides_logs(place):
         click.echo("row-level security hides the sessions of others from this role (BYPASSRLS shows all)", err=True)
 
@@ -148,9 +148,9 @@ def path_of(name: str) -> str:
             if advice:
                 raise UnusableError(f"no session is in {one_line(name)}: {advice}") from error
         message = reason(error)
-        shown = one_line(name_for_errors(name))
-        if shown:
-            message = f"{shown}: {message}"
+        shown_name = one_line(name_for_errors(name))
+        if shown_name:
+            message = f"{shown_name}: {message}"
         raise UnusableError(message) from error
 
 
@@ -205,11 +205,11 @@ def with_their_sub_agents(paths: Iterable[str]) -> list[SessionFile]:
     Raises:
         UnusableError: a log does not exist, or the database cannot be asked.
     """
-    named = list(paths)
-    candidates = sessions_that_may_belong(named)
+    chosen_paths = list(paths)
+    candidates = sessions_that_may_belong(chosen_paths)
     by_path = {str(session.path): session for session in candidates}
     chosen: dict[str, SessionFile] = {}
-    for path in named:
+    for path in chosen_paths:
         session = by_path.get(path) or session_file(path)
         for member in with_sub_agents(session, candidates):
             chosen[str(member.path)] = member

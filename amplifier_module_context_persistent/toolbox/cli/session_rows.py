@@ -149,8 +149,8 @@ class SessionRows:
         """Print a line below a row, cut to the width of the terminal, or to `_PIPE_WIDTH`."""
         line = escaped(one_line(text))
         if line:
-            shown = cut(_INDENT + line, self._output.width if self._output.is_terminal else _PIPE_WIDTH)
-            self._output.print(Text(shown, style), soft_wrap=True)
+            shown_line = cut(_INDENT + line, self._output.width if self._output.is_terminal else _PIPE_WIDTH)
+            self._output.print(Text(shown_line, style), soft_wrap=True)
 
     def _row(self, cells: list[str], state: Text, model: str, session_id: str, *, style: str = "") -> None:
         """Print a row; in a terminal an id that does not fit is printed on its own line, and is never cut."""
@@ -161,8 +161,8 @@ class SessionRows:
         row.append(" ").append_text(state)
         gap = " " * (_STATE_COLUMNS + 1 - len(state))
         if self._has_model:
-            shown = cut(escaped(one_line(model)), _MODEL_COLUMNS)
-            gap += shown + " " * (_MODEL_COLUMNS + 1 - cell_len(shown))
+            model_cell = cut(escaped(one_line(model)), _MODEL_COLUMNS)
+            gap += model_cell + " " * (_MODEL_COLUMNS + 1 - cell_len(model_cell))
         fits = not output.is_terminal or row.cell_len + cell_len(gap) + cell_len(session_id) <= output.width
         if fits:
             row.append(gap).append(session_id, style or "bold")
@@ -178,11 +178,11 @@ def _width_of(columns: Mapping[str, int]) -> int:
 
 def _that_fit(columns: Mapping[str, int], width: int, order: str) -> dict[str, int]:
     """Return the columns that fit into a terminal of this width, and always the column `order`."""
-    kept = dict(columns)
+    fitting = dict(columns)
     for name in _DROPPED:
-        if _width_of(kept) > width and name != order:
-            kept.pop(name, None)
-    return kept
+        if _width_of(fitting) > width and name != order:
+            fitting.pop(name, None)
+    return fitting
 
 
 def _resuming(resuming: ResumeCost) -> str:

@@ -88,8 +88,8 @@ def show(
         path = picked()
     if path is None:
         if not errors or turn_span or span or role:
-            given = f"{one_line(', '.join(of_sessions.places))} is a directory; " if of_sessions.places else ""
-            raise click.UsageError(f"{given}{NAME_ONE}; --errors alone, with --all or filters, is about many sessions")
+            reason = f"{one_line(', '.join(of_sessions.places))} is a directory; " if of_sessions.places else ""
+            raise click.UsageError(f"{reason}{NAME_ONE}; --errors alone, with --all or filters, is about many sessions")
         printer = MessagePrinter(full=full, as_json=as_json, with_calls=True)
         sessions = chosen_sessions(of_sessions, everywhere=everywhere)
         _show_errors(sessions, printer, tools=tools, period=period_of(wanted), as_json=as_json)
@@ -228,12 +228,12 @@ def _print_messages(
 
 def _about(transcript: Transcript) -> list[str]:
     """Return lines on the whole session: its name, its description and its related sessions."""
-    named = name_from_records(transcript.path, transcript.reader.index.session)
+    name = name_from_records(transcript.path, transcript.reader.index.session)
     lines = []
-    if named.name:
-        lines.append(f"Name: {named.name}")
-    if named.description:
-        lines.append(f"Description: {named.description}")
+    if name.name:
+        lines.append(f"Name: {name.name}")
+    if name.description:
+        lines.append(f"Description: {name.description}")
     return lines + list(relatives_of(transcript.header).lines())
 
 

@@ -49,13 +49,13 @@ class SpendLimit:
 
     def to_json(self, bill: Bill) -> dict[str, Any]:
         """Return the limit, the spent amount and the rest as plain JSON types."""
-        told = {
+        fields = {
             "limit": self.dollars,
             "unit": self.unit,
             "spent": round(bill.cost, 6),
             "is_estimated": bill.is_estimated,
         }
-        return {**told, "left": round(self.dollars - bill.cost, 6)}
+        return {**fields, "left": round(self.dollars - bill.cost, 6)}
 
 
 class SpendLimitType(_Base):

@@ -216,8 +216,8 @@ def _doubts(bill: Bill, prices: PriceList) -> str:
     unknown = bill.unpriced_requests + bill.unreported_requests
     if unknown:
         models = ", ".join(name for name in prices.unpriced() if name)
-        named = f" ({models})" if models else ""
-        doubts += f"; {counted(unknown, 'request')} more, whose cost is not known{named}"
+        model_names = f" ({models})" if models else ""
+        doubts += f"; {counted(unknown, 'request')} more, whose cost is not known{model_names}"
     if bill.is_estimated:
         doubts += f"; {estimate_note(bill)}"
     return doubts
@@ -344,7 +344,7 @@ def _show_usage(output: Console, usage: UsageReports) -> None:
             f"{percent(usage.cached_tokens, usage.actual_tokens)} of the input came from the cache"
         )
         for name, learned in usage.models.items():
-            shown = one_line(name)
+            shown_name = one_line(name)
             ratio = learned["ratio"]
             more = round(learned["overhead_tokens"])
-            output.print(f"  {shown}: {ratio:.2f} provider tokens for each token counted here, plus {more:,}")
+            output.print(f"  {shown_name}: {ratio:.2f} provider tokens for each token counted here, plus {more:,}")

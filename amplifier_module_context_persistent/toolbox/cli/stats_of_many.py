@@ -125,8 +125,8 @@ def _names(figures: GatheredFigures, ids: Collection[str]) -> dict[str, str]:
     """Return the names of sessions by id; sessions without a name are left out."""
     rows = figures.connection.execute("SELECT name, path FROM logs WHERE name = root ORDER BY path").fetchall()
     wanted = [(session_id, path) for session_id, path in rows if session_id in ids]
-    named = zip(wanted, read_names(path for _, path in wanted), strict=True)
-    return {session_id: name.name for (session_id, _), name in named if name.name}
+    names = zip(wanted, read_names(path for _, path in wanted), strict=True)
+    return {session_id: name.name for (session_id, _), name in names if name.name}
 
 
 def _plain(by: Sequence[str], rows: Parts, names: Mapping[str, str]) -> list[dict[str, Any]]:

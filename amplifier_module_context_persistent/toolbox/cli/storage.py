@@ -84,7 +84,7 @@ def init(
     and sharded in parts. It takes PostgreSQL 12.
     """
     grants = [(kind.replace("_", "-"), role) for kind, names in roles.items() for role in names]
-    asked = _Asked(grants, migrate=migrate, row_security=row_security, partitioned=partitioned)
+    options = _Asked(grants, migrate=migrate, row_security=row_security, partitioned=partitioned)
     if print_sql and (dry_run or as_json):
         raise click.UsageError(
             "--print-sql prints the statements and does nothing; give it without --dry-run and --json"
@@ -96,13 +96,13 @@ def init(
     try:
         location = parse_location(url)
         if print_sql:
-            _print_statements(location.schema, asked)
+            _print_statements(location.schema, options)
             return
         read_conninfo(location)
         with psycopg.connect(location.conninfo, autocommit=True) as connection:
             connection.execute("select pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', false)")
             prepare = _foresee if dry_run else _prepare
-            done = prepare(connection, location.schema, asked)
+            done = prepare(connection, location.schema, options)
     except (ValueError, psycopg.Error, MigrationError, WouldBeRefusedError, LogUnreadableError) as error:
         raise UnusableError(reason_of(error)) from error
     if as_json:
@@ -110,7 +110,7 @@ def init(
         granted = [{"right": kind, "role": role} for kind, role in grants]
         click.echo(json.dumps({**result, "grants": granted, "dry_run": dry_run}))
     else:
-        _show(location, done, asked, dry_run=dry_run)
+        _show(location, done, options, dry_run=dry_run)
 
 
 @dataclass(frozen=True, slots=True)

@@ -139,10 +139,10 @@ def show_table(output: Console, heads: Sequence[str], rows: Sequence[Sequence[st
     """
     if not rows:
         return []
-    shown, cells = fitted(heads, rows, output.width) if output.is_terminal else (heads, rows)
+    shown_heads, cells = fitted(heads, rows, output.width) if output.is_terminal else (heads, rows)
     output.print()
-    output.print(table(shown, cells))
-    return shown
+    output.print(table(shown_heads, cells))
+    return shown_heads
 
 
 def width_of(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> int:
@@ -171,11 +171,13 @@ def fitted(heads: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> t
 
     Texts are cut first, but not below `_LEAST_TEXT` columns. Then columns are left out, in the order of `DROPPED`.
     """
-    shown = list(range(len(heads)))
+    column_numbers = list(range(len(heads)))
     columns = list[_Column]()
     for left_out in ("", *DROPPED):
-        shown = [number for number in shown if number == 0 or heads[number].replace("\n", " ") != left_out]
-        columns = [_column(heads, rows, number) for number in shown]
+        column_numbers = [
+            number for number in column_numbers if number == 0 or heads[number].replace("\n", " ") != left_out
+        ]
+        columns = [_column(heads, rows, number) for number in column_numbers]
         whole_width = sum(column.width for column in columns) + _GAP * (len(columns) - 1)
         if _narrowed(columns, whole_width - width):
             break

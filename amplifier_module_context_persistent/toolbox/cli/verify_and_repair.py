@@ -70,8 +70,8 @@ def verify(
     output = console()
     code = DONE
     logs = []
-    named = _named(sessions, last=last, everywhere=everywhere, wanted=wanted)
-    for name in named:
+    chosen = _named(sessions, last=last, everywhere=everywhere, wanted=wanted)
+    for name in chosen:
         path = name_for_errors(name)
         try:
             path = find_path(name)
@@ -89,7 +89,7 @@ def verify(
         logs.append(report.to_json() | {"path": path})
         code = max(code, DONE if report.is_sound else FINDINGS)
         if not as_json:
-            _show(output, path, report, in_full=len(named) == 1 or not report.is_sound)
+            _show(output, path, report, in_full=len(chosen) == 1 or not report.is_sound)
     if as_json:
         click.echo(json.dumps({"status": ("sound", "damaged", "unusable")[code], "logs": logs}, indent=2))
     elif len(logs) > 1:
@@ -147,8 +147,8 @@ def repair(path: str, *, dry_run: bool, yes: bool, as_json: bool) -> None:
     if as_json:
         if todo and not dry_run:
             _repair(path)
-        told = [asdict(finding) for finding in todo]
-        click.echo(json.dumps({"path": path, "dry_run": dry_run, "repaired": told, "findings_left": rest}))
+        findings = [asdict(finding) for finding in todo]
+        click.echo(json.dumps({"path": path, "dry_run": dry_run, "repaired": findings, "findings_left": rest}))
         return
     for finding in todo:
         done = (
@@ -178,9 +178,11 @@ def _repair(path: str) -> None:
 
 
 def _say(output: Console, text: str, *, bold: bool = False) -> None:
-    shown = one_line(text).encode(output.encoding, "replace").decode(output.encoding)
-    hanging = " " * (len(shown) - len(shown.lstrip(" -")))
-    for line in wrap(shown, output.width, subsequent_indent=hanging, break_long_words=False, break_on_hyphens=False):
+    shown_text = one_line(text).encode(output.encoding, "replace").decode(output.encoding)
+    hanging = " " * (len(shown_text) - len(shown_text.lstrip(" -")))
+    for line in wrap(
+        shown_text, output.width, subsequent_indent=hanging, break_long_words=False, break_on_hyphens=False
+    ):
         output.print(line, style="bold" if bold else None, soft_wrap=True)
 
 

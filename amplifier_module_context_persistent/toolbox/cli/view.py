@@ -198,7 +198,7 @@ _HOW = {"message": "added message", "text": "text added to the view's message", 
 
 def _print_json(request: FoundRequest, rebuilt: RebuiltView, book: ReceiptLog) -> None:
     receipt = request.noted.receipt
-    shown = {
+    fields = {
         "request": request.number,
         "is_next": request.is_next,
         "receipt": receipt_json(receipt) if receipt.hash else None,
@@ -210,7 +210,7 @@ def _print_json(request: FoundRequest, rebuilt: RebuiltView, book: ReceiptLog) -
         "tokens_beyond_view": book.tokens_beyond_view(receipt),
         "messages": rebuilt.messages,
     }
-    click.echo(json.dumps(shown))
+    click.echo(json.dumps(fields))
 
 
 def _say(text: str) -> None:
@@ -367,6 +367,6 @@ def _print_requests(book: ReceiptLog, output: Console) -> None:
 
 def _cells(number: int, receipt: Receipt, lacks: list[str]) -> list[str]:
     cells = [receipt.time[:16].replace("T", " "), f"{receipt.messages:,}", f"{receipt.tokens:,}"]
-    named = [one_line(escaped(cell)) for cell in (*cells, receipt.plan, receipt.provider)]
+    text_cells = [one_line(escaped(cell)) for cell in (*cells, receipt.plan, receipt.provider)]
     reasoning = f"{receipt.unbound:,} out" if receipt.unbound else "valid"
-    return [f"{number:,}", *named, reasoning, "no" if lacks else "yes"]
+    return [f"{number:,}", *text_cells, reasoning, "no" if lacks else "yes"]

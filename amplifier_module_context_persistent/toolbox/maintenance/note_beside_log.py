@@ -72,8 +72,8 @@ class WrittenFiles:
         if isinstance(value, dict) and value.get("version") == _VERSION:
             note.begun = str(value.get("begun", ""))
             note.time = str(value.get("time", ""))
-            named = value.get("files")
-            note.contents = _contents(named) if isinstance(named, dict) else {}
+            noted_files = value.get("files")
+            note.contents = _contents(noted_files) if isinstance(noted_files, dict) else {}
         return note
 
     @property

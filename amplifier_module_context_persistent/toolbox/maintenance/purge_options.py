@@ -75,9 +75,9 @@ class PurgeCounts:
     @property
     def is_nothing(self) -> bool:
         """Whether there is nothing to remove."""
-        gone = self.messages_removed + self.messages_redacted + self.unreadable_removed + self.torn_bytes
-        gone += self.saved_tails + self.controls_removed + self.controls_redacted
-        return not (gone + self.leftover_lines)
+        removed_count = self.messages_removed + self.messages_redacted + self.unreadable_removed + self.torn_bytes
+        removed_count += self.saved_tails + self.controls_removed + self.controls_redacted
+        return not (removed_count + self.leftover_lines)
 
     def to_record(self) -> dict[str, int]:
         """Return the counts by name; `leftover_lines` only if there are some."""

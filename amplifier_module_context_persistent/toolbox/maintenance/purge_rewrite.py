@@ -183,8 +183,8 @@ class Rewrite:
         if has_damage_after_cut and not self._lines.has_raw:
             self._lines.put_raw(_DAMAGED_RECORD)  # no damaged bytes were copied; readers must still report damage
         self._live = [ordinal for ordinal in index.live if ordinal not in self._gone]
-        kept = [ordinal for ordinal in range(self._total) if ordinal not in self._gone]
-        self.counts.altered_kept = sum(bool(index.columns.flags[ordinal] & DAMAGED) for ordinal in kept)
+        staying_ordinals = [ordinal for ordinal in range(self._total) if ordinal not in self._gone]
+        self.counts.altered_kept = sum(bool(index.columns.flags[ordinal] & DAMAGED) for ordinal in staying_ordinals)
 
     def take_appended(self, lines: Iterator[NumberedLine]) -> None:
         """Write the records that were appended after the pass began. None is removed, but their texts are redacted."""

@@ -283,11 +283,11 @@ def _page(name: str, items: list[Answer], first: int, fits: Callable[[list[Answe
     Returns:
         The items that fit. If others are left out, also their number and the offset to get them.
     """
-    kept = in_limit(items, fits)
-    page: Answer = {name: kept}
-    if len(kept) < len(items):
-        page["left_out"] = len(items) - len(kept)
-        page["next_offset"] = first + len(kept)
+    fitting = in_limit(items, fits)
+    page: Answer = {name: fitting}
+    if len(fitting) < len(items):
+        page["left_out"] = len(items) - len(fitting)
+        page["next_offset"] = first + len(fitting)
     return page
 
 

@@ -110,13 +110,13 @@ def shown(message: Message) -> Message:
 
 def text_of(message: Message) -> str:
     """Return the text of a message without its thinking: texts, calls with their arguments, results."""
-    said = []
+    texts = []
     for part in parts_of(message):
         if part.kind == "call":
-            said.append(f"{part.name}\n{arguments_text(part.text)}")
+            texts.append(f"{part.name}\n{arguments_text(part.text)}")
         elif part.kind != "thinking":
-            said.append(part.text)
-    return without_secrets("\n".join(text for text in said if text))
+            texts.append(part.text)
+    return without_secrets("\n".join(text for text in texts if text))
 
 
 def speaker_of(placed: LiveMessage) -> str:

@@ -146,18 +146,18 @@ def requests(transcript: Transcript, *, start: int = 0) -> Iterator[Seen]:
             latest = max(latest, total)
         if latest < start:
             continue
-        made = rebuilder.view(noted)
-        positions.learn(made.messages or ())
-        marks = marker.mark(made.messages, total) if made.messages is not None else None
+        rebuilt = rebuilder.view(noted)
+        positions.learn(rebuilt.messages or ())
+        marks = marker.mark(rebuilt.messages, total) if rebuilt.messages is not None else None
         seen = Seen(
             number,
             latest,
             receipt.time,
             receipt.tokens,
             receipt.budget_tokens,
-            made.messages,
+            rebuilt.messages,
             marks,
-            proof=Proof(receipt.plan, receipt.hash, made.proved, tuple(made.reasons)),
+            proof=Proof(receipt.plan, receipt.hash, rebuilt.proved, tuple(rebuilt.reasons)),
             unbound=receipt.unbound,
         )
         tokens_before = None

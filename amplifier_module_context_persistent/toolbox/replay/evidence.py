@@ -212,17 +212,17 @@ def said(message: Message, original: Message | None) -> MessageParts:
     if original is None or metadata_of(message).get("source") == COMPACTION_SOURCE:
         return MessageParts(text, "", tuple(parts), whole=True)
     sources = parts_of(original)
-    kept: list[str] = []
+    original_parts: list[str] = []
     inserted: list[str] = []
     for part in parts:
         if part in sources:
-            kept.append(part)
+            original_parts.append(part)
             continue
         source = _most_similar(part, sources)
         pieces = _split(part, source)
-        kept += pieces.kept
+        original_parts += pieces.kept
         inserted += pieces.inserted
-    kept_text = "\n".join(kept)
+    kept_text = "\n".join(original_parts)
     if kept_text == text:
         return MessageParts(text, text, tuple(inserted))  # one object, so that a comparison need not read it
     return MessageParts(text, kept_text, tuple(inserted))
@@ -248,15 +248,15 @@ def _split(part: str, source: str) -> _Pieces:
     tail_chars = shared_beginning(rest[::-1], rest_of_source[::-1])  # the shared end
     tail_start = len(part) - tail_chars
     source_lines = set(source.split("\n"))
-    kept = [part[:head_chars]]
+    original_parts = [part[:head_chars]]
     inserted = []
     for line in part[head_chars:tail_start].split("\n"):
         if line in source_lines and line.strip():
-            kept.append(line)
+            original_parts.append(line)
         elif line.strip():
             inserted.append(line)
-    kept.append(part[tail_start:])
-    return _Pieces(kept, inserted)
+    original_parts.append(part[tail_start:])
+    return _Pieces(original_parts, inserted)
 
 
 def _shared(part: str, source: str) -> int:

@@ -350,12 +350,12 @@ class WholeView:
         for position, message in enumerate(session.messages):
             if message.get("role") != "assistant":
                 continue
-            shown = self.before[position]
-            tokens = self.tokens[shown]
+            shown_positions = self.before[position]
+            tokens = self.tokens[shown_positions]
             measures.requests += 1
             measures.request_tokens.append(tokens)
             measures.cached_tokens += cached
-            measures.inserted_tokens += self.inserted[shown]
+            measures.inserted_tokens += self.inserted[shown_positions]
             wanted = len(session.evidence.get(position, ()))
             measures.evidence.total += wanted
             measures.evidence.original += wanted

@@ -168,8 +168,8 @@ class ManagerPolicy:
                 page = await self._manager.recall(**question)
             except RecallError:
                 continue
-            shown = page.text or "\n".join(hit.excerpt for hit in page.hits)
-            if term in shown:
+            text = page.text or "\n".join(hit.excerpt for hit in page.hits)
+            if term in text:
                 return True
         return False
 
@@ -265,7 +265,7 @@ class StatelessLadder(WholeHistory):
         if not self.full(arrangement):
             return self.render(arrangement)
         try:
-            made = compact(
+            compaction = compact(
                 PlanRequest(
                     self.entries,
                     config=self.config,
@@ -278,7 +278,7 @@ class StatelessLadder(WholeHistory):
             )
         except FloorError:
             return None
-        return self.render(made.arrangement)
+        return self.render(compaction.arrangement)
 
 
 class SlidingWindow(WholeHistory):
@@ -382,9 +382,9 @@ def policy_of(text: str) -> PolicyChoice:
 
 
 def _option(text: str) -> tuple[str, Any]:
-    key, given, value = text.partition("=")
+    key, equals_sign, value = text.partition("=")
     key = key.strip()
-    if key not in OPTIONS or not given:
+    if key not in OPTIONS or not equals_sign:
         raise PolicyError(f"{text.strip()!r:.80} is no option; write NAME=VALUE with one of: {', '.join(OPTIONS)}")
     try:
         return key, json.loads(value)

@@ -182,11 +182,11 @@ class Marker:
 
 def _says_all(message: Message, original: Message) -> bool:
     """Return whether a message contains every text of its original, perhaps inside longer texts."""
-    shown = parts_of(message)
+    shown_parts = parts_of(message)
     for part in parts_of(original):
-        if not part.strip() or part in shown:
+        if not part.strip() or part in shown_parts:
             continue
-        if not any(part in text for text in shown):
+        if not any(part in text for text in shown_parts):
             return False
     return True
 
@@ -341,13 +341,15 @@ def _gaps(marks: Marks, start: int, stop: int) -> Iterator[UnseenRun]:
     """Yield the runs of messages left out between two positions; some others may be shown elsewhere in the view."""
     if start >= stop:
         return
-    shown = _shown_between(marks, start, stop)
+    shown_positions = _shown_between(marks, start, stop)
     edges = {start, stop}
-    for position in shown:
+    for position in shown_positions:
         edges.update((position, position + 1))
     for span in marks.summaries:
         edges.update(edge for edge in span if start < edge < stop)
-    left_out = [Run(marks.of(first), first, last) for first, last in pairwise(sorted(edges)) if first not in shown]
+    left_out = [
+        Run(marks.of(first), first, last) for first, last in pairwise(sorted(edges)) if first not in shown_positions
+    ]
     for mark, neighbours in groupby(left_out, key=lambda run: run.mark):
         runs = list(neighbours)
         yield UnseenRun(first=runs[0].start + 1, last=runs[-1].stop, mark=mark)
