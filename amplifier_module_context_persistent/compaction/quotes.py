@@ -11,7 +11,7 @@ Rules:
   that a person said something.
 - A model's text below `PLAIN_SAID_CHARS` that names something is not quoted if the view shows all names in it anyway.
 - The last sentence of a model's text is left out if it names nothing: it says what the call does, and the marker counts
-  the call.
+  the call. If only a few words are left that name nothing either ("Good."), the text is not quoted.
 - Quotes come on top of the target. They take at most `SAID_SHARE` of the room, which is the part of the target that
   plans can fill, and at most a quarter of what is left to the threshold. The model's oldest texts are left out first,
   then the oldest of the other texts.
@@ -38,6 +38,7 @@ from ..view.tool_groups import Group
 SAID_SHARE = 0.08  # of the room
 LEAST_SAID_CHARS = 100  # of a model's text: shorter texts say what is done next ("Now I run the tests")
 PLAIN_SAID_CHARS = 160  # of a model's text that is quoted whatever it names
+LEAST_LEFT_CHARS = 40  # of what is left of a model's text without its last sentence, if it names nothing
 HEAD_CHARS, TAIL_CHARS = 160, 80  # of a quote
 
 _SAID = "You said"
@@ -147,12 +148,16 @@ def _quotes(wanted: Iterable[Quotable], messages: Mapping[str, Message]) -> Iter
 
 
 def _without_announcement(text: str) -> str:
-    """Return a model's text without its last sentence, if that sentence names nothing and only announces the call."""
+    """Return a model's text without its last sentence, if that sentence names nothing and only announces the call.
+
+    Return "" if what is left is short and names nothing.
+    """
     text = text.rstrip()
     ends = [match.end() for match in SENTENCE_END.finditer(text) if match.end() < len(text)]
-    if ends and not spans(text[ends[-1] :]):
-        return text[: ends[-1]]
-    return text
+    if not ends or spans(text[ends[-1] :]):
+        return text
+    left = text[: ends[-1]]
+    return left if len(left) > LEAST_LEFT_CHARS or spans(left) else ""
 
 
 def shortened(text: str) -> str:

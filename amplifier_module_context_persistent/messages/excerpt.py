@@ -27,7 +27,8 @@ _LINE_CHARS = 200  # how far from a cut to look for the end of the line
 _WORD_CHARS = 60  # how far from a cut to look for the end of the word
 _PROSE_SHARE = 0.4  # share of the requested length by which a cut of prose may move outward
 _PARAGRAPH_END, _LINE_END = re.compile(r"\n[ \t]*\n"), re.compile(r"\n")
-SENTENCE_END = re.compile(r"(?<=[.!?…])[\"')\]]*\s|(?<=[。！？؟।])")  # noqa: RUF001 - Chinese, Arabic and Hindi too
+# Not after the number of a list item.
+SENTENCE_END = re.compile(r"(?<=[.!?…])(?<!\s\d\.)(?<!\s\d\d\.)[\"')\]]*\s|(?<=[。！？؟।])")  # noqa: RUF001 - Chinese, Arabic and Hindi too
 _WORD_END = re.compile("\\s|(?<=[。！？；，、])")  # noqa: RUF001 - Chinese punctuation
 _FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})[^\n]*$", re.MULTILINE)
 _JOINER = "\u200d"

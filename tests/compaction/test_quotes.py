@@ -65,13 +65,24 @@ FOUND_IN_CHINESE = "每个进程都有自己的事务。测试看不到另一个
         (f"{FOUND} Let me mend `test_setup.py`:", f"{FOUND} Let me mend `test_setup.py`:"),
         (f"{FOUND_IN_CHINESE}我来修改设置。", FOUND_IN_CHINESE),
         (f"{FOUND[:-1]}, and none sees another.", f"{FOUND[:-1]}, and none sees another."),
+        (f"Two steps: 1. Mend `test_setup.py` 2. {FOUND}", f"Two steps: 1. Mend `test_setup.py` 2. {FOUND}"),
     ],
-    ids=["announces", "names", "Chinese", "one sentence"],
+    ids=["announces", "names", "Chinese", "one sentence", "item of a list"],
 )
 def test_a_last_sentence_that_only_announces_the_call_is_not_quoted(said: str, quoted: str) -> None:
     """The marker counts the call. A sentence that names something is quoted."""
     (gap,) = gaps(work(step(1, said=said)), [1])
     assert [quote.text for quote in gap.said] == [f'You said: "{quoted}"']
+
+
+@pytest.mark.parametrize(("left", "is_quoted"), [("Good.", False), ("`test_rows.py` is empty.", True), (FOUND, True)])
+def test_a_few_words_before_an_announcement_are_quoted_only_if_they_name_something(
+    left: str, *, is_quoted: bool
+) -> None:
+    """A text of "Good." and what the model does next says nothing that the marker does not say."""
+    next_step = "Now I run all the tests of this package, then those of the others, and then I look at the rest."
+    (gap,) = gaps(work(step(1, said=f"{left} {next_step}")), [1])
+    assert [quote.text for quote in gap.said] == ([f'You said: "{left}"'] if is_quoted else [])
 
 
 @pytest.mark.parametrize(
