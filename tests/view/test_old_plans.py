@@ -39,8 +39,8 @@ def test_every_view_is_made_again_as_its_receipt_says(name: str) -> None:
     """Under each plan that the log has, byte for byte."""
     with open_transcript(GOLDEN / f"{name}.jsonl") as transcript:
         seen: list[Seen] = list(requests(transcript))
-    assert [one.number for one in seen if not one.proved] == []
-    assert len({one.plan for one in seen if one.plan}) == len(plans(name)) == 4
+    assert [one.number for one in seen if not one.proof.is_proved] == []
+    assert len({one.proof.plan for one in seen if one.proof.plan}) == len(plans(name)) == 4
     assert len(seen) == 37
 
 
@@ -48,7 +48,7 @@ def test_views_with_excerpts_are_made_again_as_their_receipts_say() -> None:
     """Of plans whose cuts have marks at every gap, rows that are whole, and words that end at paragraphs."""
     with open_transcript(GOLDEN / "with-excerpts.jsonl") as transcript:
         seen = list(requests(transcript))
-    assert [one.number for one in seen if not one.proved] == []
+    assert [one.number for one in seen if not one.proof.is_proved] == []
     cuts = [cut[2] for plan in plans("with-excerpts") for cut in plan["cuts"].values() if len(cut) == 3]
     assert sum("excerpt" in cut for cut in cuts) > 50
     assert any("lines" in cut for cut in cuts)
@@ -60,8 +60,8 @@ def test_views_that_older_rules_made_for_a_provider_say_so() -> None:
     with open_transcript(GOLDEN / "before-bound.jsonl") as transcript:
         seen = list(requests(transcript))
     assert len(seen) == 25
-    assert sum(one.proved for one in seen) == 8
-    assert all("unknown here: bonds" in str(one.lacks) for one in seen if not one.proved)
+    assert sum(one.proof.is_proved for one in seen) == 8
+    assert all("unknown here: bonds" in str(one.proof.lacks) for one in seen if not one.proof.is_proved)
 
 
 @pytest.mark.parametrize("name", REOPENED)
