@@ -276,7 +276,7 @@ class RecordPass:
             receipt = Receipt.from_record(record)
         except ValueError:
             return  # `views` counts it
-        line = receipt.plan, receipt.head
+        line = receipt.plan, receipt.hashes.head
         shared = min(self._tokens.get(line, 0), receipt.tokens)
         if not receipt.extras:
             self._tokens[line] = receipt.tokens

@@ -21,7 +21,17 @@ from ..tokens.counter import TokenCounter, count_message
 from ..tokens.meter import Meter
 from ..view.arrangement import last_line
 from ..view.bound_reasoning import tools_hash
-from ..view.receipts import LINE, Receipt, encode_head, extras_in, keeps_wire_rules, render_options, text_hash
+from ..view.receipts import (
+    LINE,
+    ReaderName,
+    Receipt,
+    RequestHashes,
+    encode_head,
+    extras_in,
+    keeps_wire_rules,
+    render_options,
+    text_hash,
+)
 from ..view.recipients import Recipient, family_of
 from ..view.rules_of_log import LINES, WIRE
 from ..view.stored_plan import budget_in_use, is_plan_for
@@ -346,14 +356,10 @@ class ViewService:
             messages=len(view),
             tokens=built.counted_tokens,
             budget_tokens=given_tokens,
-            provider=request.reader.provider,
-            model=request.reader.model,
-            head=head,
+            reader=ReaderName(request.reader.provider, request.reader.model),
+            hashes=RequestHashes(view_hash, head, request.tools, built.reasoning.bound),
             extras=extras,
-            hash=view_hash,
             render=self._render_of(request, built),
-            tools=request.tools,
-            bound=built.reasoning.bound,
             unbound=len(built.reasoning.left_out),
         )
 

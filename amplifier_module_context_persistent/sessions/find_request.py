@@ -15,7 +15,7 @@ from ..log.record_line import Message, name_of
 from ..messages.message_times import timestamp_of
 from ..messages.metadata import given_id
 from ..view.plan import IMPORTED, Plan
-from ..view.receipts import Receipt
+from ..view.receipts import ReaderName, Receipt, RequestHashes
 from ..view.stored_plan import kept_ordinals
 from .view_rebuild import PlacedReceipt, ReceiptLog
 
@@ -134,9 +134,7 @@ def _made_up(reader: ReadableLog, book: ReceiptLog, place: int, time: str) -> Pl
         messages=0,
         tokens=0,
         budget_tokens=0,
-        provider="",
-        head="",
-        extras=0,
-        hash="",
+        reader=ReaderName(),
+        hashes=RequestHashes(),
     )
     return PlacedReceipt(receipt, index.live, len(index), 0)

@@ -151,8 +151,8 @@ class ReceiptLog:
             reasons.append(f"{receipt.extras:,} of its messages stood in no log")
         if receipt.plan and receipt.plan not in self.plans:
             reasons.append(f"the log lacks its plan {receipt.plan}")
-        if receipt.head and receipt.head not in self.heads:
-            reasons.append(f"the log lacks its head text {receipt.head}")
+        if receipt.hashes.head and receipt.hashes.head not in self.heads:
+            reasons.append(f"the log lacks its head text {receipt.hashes.head}")
         return reasons
 
 
@@ -201,7 +201,7 @@ def _take(book: ReceiptLog, kind: str, record: Message) -> None:
         _take_additions(book, record.get("added"))
     elif kind == "usage" and book.requests:
         last = book.requests[-1].receipt
-        if (record.get("provider"), record.get("counted_tokens")) == (last.provider, last.tokens):
+        if (record.get("provider"), record.get("counted_tokens")) == (last.reader.provider, last.tokens):
             book.usage.setdefault(last.id, record)
     elif kind == "view":
         try:
@@ -233,20 +233,22 @@ def config_of(receipt: Receipt) -> Config:
 
 def _window_of(config: Config, receipt: Receipt) -> Window:
     """Return a window that makes views in the way in which the receipt's view was made."""
-    return Window(config, _CharacterCounter(), UnloggedMessages(), str, store=False, for_reader=bool(receipt.bound))
+    return Window(
+        config, _CharacterCounter(), UnloggedMessages(), str, store=False, for_reader=bool(receipt.hashes.bound)
+    )
 
 
 def view_request_of(book: ReceiptLog, receipt: Receipt) -> ViewRequest:
     """Return a view request with the parameters of a receipt and without a token limit."""
     head_text = None
-    if receipt.head:
-        head_text = book.heads.get(receipt.head) or ""
+    if receipt.hashes.head:
+        head_text = book.heads.get(receipt.hashes.head) or ""
     return ViewRequest(
         budget_tokens=sys.maxsize,
         head_text=head_text,
-        reader=Recipient.of(receipt.provider, receipt.model, rules=receipt.rules),
+        reader=Recipient.of(receipt.reader.provider, receipt.reader.model, rules=receipt.rules),
         line_last=LINES in receipt.render,
-        tools=receipt.tools,
+        tools=receipt.hashes.tools,
     )
 
 
@@ -383,7 +385,7 @@ class Rebuilder:
             return RebuiltView(None, reasons)
 
         # A view with the same plan and options as the last one is quickly made from the same index.
-        key = (id(noted.live), receipt.plan, sorted(map(repr, receipt.render.items())), bool(receipt.bound))
+        key = (id(noted.live), receipt.plan, sorted(map(repr, receipt.render.items())), bool(receipt.hashes.bound))
         if key == self._key and self._advance_to(noted):
             rebuilt = self._make(noted, reasons)
             if rebuilt.proved:
@@ -432,7 +434,7 @@ class Rebuilder:
             return view[len(head) + item :]
 
         view_hash = self._window.chain.hash_of(built.items, messages_from, head, of=index)
-        proved = not reasons and len(view) == receipt.messages and view_hash == receipt.hash
+        proved = not reasons and len(view) == receipt.messages and view_hash == receipt.hashes.view
         damaged = _damaged(view, index) if self._book.index.damage else []
         return RebuiltView(view, reasons, damaged, proved=proved)
 

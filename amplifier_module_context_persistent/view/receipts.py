@@ -112,12 +112,33 @@ def _digest(running: bytes, message: Message) -> bytes:
 
 
 @dataclass(frozen=True, slots=True)
+class ReaderName:
+    """The provider and the model that a view was made for; each is "" if the host does not name it."""
+
+    provider: str = ""
+    model: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RequestHashes:
+    """The hashes that prove a request; each is "" if there was nothing to hash."""
+
+    view: str = ""
+    """The hash of the view: the chain over its messages."""
+    head: str = ""
+    """The hash of the head text."""
+    tools: str = ""
+    """The hash of the tool definitions."""
+    bound: str = ""
+    """The hash of the whole request (`bound_reasoning.py`); "" in receipts of versions that did not write this hash."""
+
+
+@dataclass(frozen=True, slots=True)
 class Receipt:
     """The record of a request's view.
 
-    `plan` is the id of the plan that the view follows, `upto` the id of the last live message, `head` the hash of the
-    head text; each is "" if there is none. `extras` counts messages that are in no log. `render` has the rendering
-    options that differ from the defaults.
+    `plan` is the id of the plan that the view follows, `upto` the id of the last live message; each is "" if there is
+    none. `extras` counts messages that are in no log. `render` has the rendering options that differ from the defaults.
     """
 
     id: str
@@ -127,19 +148,12 @@ class Receipt:
     messages: int
     tokens: int
     budget_tokens: int
-    provider: str
-    head: str
-    extras: int
-    hash: str
+    reader: ReaderName
+    hashes: RequestHashes
+    extras: int = 0
     render: Mapping[str, Any] = field(default_factory=dict)
-    model: str = ""
-    """The model, or "" if the provider does not name it."""
-    tools: str = ""
-    """The hash of the tool definitions; "" if there were none."""
     unbound: int = 0
     """The number of answers shown without their reasoning, because a message before it changed."""
-    bound: str = ""
-    """The hash of the whole request (`bound_reasoning.py`); "" in receipts of versions that did not write this hash."""
 
     @property
     def rules(self) -> int:
@@ -157,15 +171,15 @@ class Receipt:
             "messages": self.messages,
             "tokens": self.tokens,
             "budget_tokens": self.budget_tokens,
-            "provider": kept_name(self.provider),
-            "model": kept_name(self.model),
-            "head": self.head,
-            "tools": self.tools,
+            "provider": kept_name(self.reader.provider),
+            "model": kept_name(self.reader.model),
+            "head": self.hashes.head,
+            "tools": self.hashes.tools,
             "extras": self.extras,
             "unbound": self.unbound,
             "render": dict(self.render),
-            "bound": self.bound,
-            "hash": self.hash,
+            "bound": self.hashes.bound,
+            "hash": self.hashes.view,
         }
         return encode_control("view", **{key: value for key, value in fields.items() if value})
 
@@ -183,7 +197,16 @@ class Receipt:
         has_counts = all(type(count) is int and count >= 0 for count in counts.values())
         if not has_texts or not has_counts or not isinstance(render, dict):
             raise ValueError("not a receipt: its id or its hash is missing, or a value in it is of another type")
-        return cls(**texts, **counts, render=render)
+        return cls(
+            id=texts["id"],
+            time=texts["time"],
+            plan=texts["plan"],
+            upto=texts["upto"],
+            reader=ReaderName(texts["provider"], texts["model"]),
+            hashes=RequestHashes(texts["hash"], texts["head"], texts["tools"], texts["bound"]),
+            render=render,
+            **counts,
+        )
 
 
 def render_options(config: Config) -> dict[str, Any]:

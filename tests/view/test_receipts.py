@@ -17,7 +17,14 @@ from hypothesis import strategies as st
 
 from amplifier_module_context_persistent.log.reader import LogReader
 from amplifier_module_context_persistent.view.arrangement import Item
-from amplifier_module_context_persistent.view.receipts import Receipt, ViewHashes, canonical, text_hash
+from amplifier_module_context_persistent.view.receipts import (
+    ReaderName,
+    Receipt,
+    RequestHashes,
+    ViewHashes,
+    canonical,
+    text_hash,
+)
 from tests.support.logs import assert_sound
 from tests.support.messages import CALLS, Message, result, user
 from tests.support.recorded_sessions import Recorded, controls
@@ -30,10 +37,9 @@ EXAMPLE = Receipt(
     messages=1_234,
     tokens=123_456,
     budget_tokens=200_000,
-    provider="anthropic",
-    head="3" * 16,
+    reader=ReaderName("anthropic"),
+    hashes=RequestHashes("4" * 32, "3" * 16),
     extras=2,
-    hash="4" * 32,
     render={"truncate_boundary": "char"},
 )
 

@@ -131,10 +131,10 @@ def _reasons(transcript: Transcript, noted: PlacedReceipt, view: Sequence[Messag
 
 def verdict(noted: PlacedReceipt, rebuilt: RebuiltView) -> str:
     """Return a sentence that says whether the view is proved, or why not."""
-    if not noted.receipt.hash:
+    if not noted.receipt.hashes.view:
         return IMPORTED
     if rebuilt.proved:
-        return f"Proved: its hash equals that of the receipt, {noted.receipt.hash}."
+        return f"Proved: its hash equals that of the receipt, {noted.receipt.hashes.view}."
     reasons = "; ".join(rebuilt.reasons)
     if rebuilt.messages is None:
         return f"It cannot be shown: {reasons}."
@@ -152,10 +152,10 @@ def _introduce(request: FoundRequest) -> None:
     receipt = request.noted.receipt
     place = f"request {request.number:,} of {request.count:,}"
     plan = f"plan {receipt.plan}" if receipt.plan else "no plan"
-    if not receipt.hash:
+    if not receipt.hashes.view:
         _say(f"{place} of the source, {receipt.time or 'no time'}, {plan}\n")
         return
-    _say(f"{place}, {receipt.time}, {receipt.provider or 'no provider named'}, {plan}")
+    _say(f"{place}, {receipt.time}, {receipt.reader.provider or 'no provider named'}, {plan}")
     size = f"{counted(receipt.messages, 'message')}, {receipt.tokens:,} tokens of {receipt.budget_tokens:,}"
     if receipt.unbound:
         size += f"; {counted(receipt.unbound, 'answer')} without reasoning, as what stood before it had changed"
@@ -201,7 +201,7 @@ def _print_json(request: FoundRequest, rebuilt: RebuiltView, book: ReceiptLog) -
     fields = {
         "request": request.number,
         "is_next": request.is_next,
-        "receipt": receipt_json(receipt) if receipt.hash else None,
+        "receipt": receipt_json(receipt) if receipt.hashes.view else None,
         "proved": rebuilt.proved,
         "verdict": _verdict_on(request, rebuilt),
         "damaged": rebuilt.damaged,
@@ -278,7 +278,7 @@ def _show_view(
             _show(printer, piece)
     _say(f"\n{_verdict_on(request, rebuilt)}")
     receipt = request.noted.receipt
-    if rebuilt.messages is not None and receipt.hash:
+    if rebuilt.messages is not None and receipt.hashes.view:
         _show_sent(transcript.book, receipt, printer)
 
 
@@ -339,13 +339,13 @@ def receipt_json(receipt: Receipt) -> dict[str, Any]:
         "messages": receipt.messages,
         "tokens": receipt.tokens,
         "budget_tokens": receipt.budget_tokens,
-        "provider": receipt.provider,
-        "head": receipt.head,
-        "tools": receipt.tools,
+        "provider": receipt.reader.provider,
+        "head": receipt.hashes.head,
+        "tools": receipt.hashes.tools,
         "extras": receipt.extras,
-        "bound": receipt.bound,
+        "bound": receipt.hashes.bound,
         "unbound": receipt.unbound,
-        "hash": receipt.hash,
+        "hash": receipt.hashes.view,
     }
 
 
@@ -367,6 +367,6 @@ def _print_requests(book: ReceiptLog, output: Console) -> None:
 
 def _cells(number: int, receipt: Receipt, lacks: list[str]) -> list[str]:
     cells = [receipt.time[:16].replace("T", " "), f"{receipt.messages:,}", f"{receipt.tokens:,}"]
-    text_cells = [one_line(escaped(cell)) for cell in (*cells, receipt.plan, receipt.provider)]
+    text_cells = [one_line(escaped(cell)) for cell in (*cells, receipt.plan, receipt.reader.provider)]
     reasoning = f"{receipt.unbound:,} out" if receipt.unbound else "valid"
     return [f"{number:,}", *text_cells, reasoning, "no" if lacks else "yes"]

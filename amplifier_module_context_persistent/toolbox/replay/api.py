@@ -157,7 +157,7 @@ def requests(transcript: Transcript, *, start: int = 0) -> Iterator[Seen]:
             receipt.budget_tokens,
             rebuilt.messages,
             marks,
-            proof=Proof(receipt.plan, receipt.hash, rebuilt.proved, tuple(rebuilt.reasons)),
+            proof=Proof(receipt.plan, receipt.hashes.view, rebuilt.proved, tuple(rebuilt.reasons)),
             unbound=receipt.unbound,
         )
         tokens_before = None

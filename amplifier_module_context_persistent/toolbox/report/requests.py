@@ -171,7 +171,7 @@ class RequestReader:
             position = latest - self._start
             row = _row(number, position, time_ms(receipt.time), receipt.tokens, billed.get(position, NOTHING))
             row["budget"] = receipt.budget_tokens
-            row["provider"] = self._bodies.name(receipt.provider)
+            row["provider"] = self._bodies.name(receipt.reader.provider)
             row["unbound"] = receipt.unbound
             row["beyond"] = _beyond(self._transcript.book, noted)
             self._show(row, noted, past, total, rebuilt)

@@ -14,7 +14,7 @@ from amplifier_module_context_persistent.log.file_log import FileLog
 from amplifier_module_context_persistent.log.record_line import encode_message
 from amplifier_module_context_persistent.toolbox.cli import view as views
 from amplifier_module_context_persistent.toolbox.cli.terminal import escaped
-from amplifier_module_context_persistent.view.receipts import Receipt
+from amplifier_module_context_persistent.view.receipts import ReaderName, Receipt, RequestHashes
 from tests.support.commands import run, shows, without_colours
 from tests.support.logs import STAMP, append_bodies
 from tests.support.messages import user
@@ -78,9 +78,10 @@ async def test_what_views_lack_of_reasoning_is_said(tmp_path: Path) -> None:
     """By the list, by `view`, `replay`, `stats` and the report: the receipt of each request counts it."""
     with closing(FileLog(str(tmp_path / "log.jsonl"))) as log:
         message = encode_message(user("go"), message_id="m1", timestamp=STAMP)
+        hashes = [RequestHashes(f"{number:032x}") for number in (0, 3)]
         receipts = [
-            Receipt(f"r{number}", STAMP, "", "m1", 1, 9, 99, "p", "", 0, f"{number:032x}", unbound=number).encode()
-            for number in (0, 3)
+            Receipt("r0", STAMP, "", "m1", 1, 9, 99, ReaderName("p"), hashes[0]).encode(),
+            Receipt("r3", STAMP, "", "m1", 1, 9, 99, ReaderName("p"), hashes[1], unbound=3).encode(),
         ]
         append_bodies(log, message, *receipts)
     said = [row.split()[-2:] for row in run("views", tmp_path / "log.jsonl").output.splitlines()[1:]]

@@ -26,7 +26,7 @@ from amplifier_module_context_persistent.search import pattern, replace_matches
 from amplifier_module_context_persistent.sessions.session_is_open import held_for_writing, is_open
 from amplifier_module_context_persistent.toolbox.maintenance.purge_log import plan_purge, purge_log
 from amplifier_module_context_persistent.toolbox.maintenance.purge_options import Purge, PurgeCounts
-from amplifier_module_context_persistent.view.receipts import Receipt
+from amplifier_module_context_persistent.view.receipts import ReaderName, Receipt, RequestHashes
 from tests.support.fakefs import FakeFiles
 from tests.support.logs import (
     STAMP,
@@ -247,7 +247,8 @@ def test_who_gave_an_answer_outlives_the_receipts(path: str, log: FileLog, mode:
     """Thinking is shown to models that can read it; a second purge says it once more, not twice."""
     append_bodies(log, body(0, text=" hunter2"))
     for number, model in ((1, "m-1"), (2, "m-2")):
-        receipt = Receipt(f"r{number}", STAMP, "", f"id-{number - 1}", 1, 9, 99, "p", "", 0, "0" * 32, model=model)
+        reader = ReaderName("p", model)
+        receipt = Receipt(f"r{number}", STAMP, "", f"id-{number - 1}", 1, 9, 99, reader, RequestHashes("0" * 32))
         answer = {"role": "assistant", "content": f"answer {number}"}
         append_bodies(log, receipt.encode(), encode_message(answer, message_id=f"id-{number}", timestamp=STAMP))
     append_bodies(log, body(3))

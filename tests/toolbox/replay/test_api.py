@@ -35,10 +35,10 @@ async def test_requests_are_the_views_that_were_handed_out(tmp_path: Path) -> No
         seen = list(requests(transcript))
         assert [one.view for one in seen] == views
         assert all(one.proof.is_proved for one in seen)
-        assert [one.proof.hash for one in seen] == [noted.receipt.hash for noted in transcript.requests()]
+        assert [one.proof.hash for one in seen] == [noted.receipt.hashes.view for noted in transcript.requests()]
         assert [one.place for one in seen] == [at for at, m in enumerate(MESSAGES) if m["role"] == "assistant"]
-        plans = [one.plan for one in seen]
-        changed = [one.number for one, before in zip(seen[1:], plans, strict=False) if one.plan != before]
+        plans = [one.proof.plan for one in seen]
+        changed = [one.number for one, before in zip(seen[1:], plans, strict=False) if one.proof.plan != before]
         assert changed
         compacted = [one.number for one in seen if one.compaction]  # a plan may shorten more what was short before
         assert compacted

@@ -134,7 +134,7 @@ class _StepWriter:
     def _agent(self, message: Message, asked: PlacedReceipt | None) -> None:
         """Add the step of an answer. If the system prompt has changed, first add a step with the prompt."""
         if asked is not None:
-            self._add_head(asked.receipt.head)
+            self._add_head(asked.receipt.hashes.head)
         metadata = metadata_of(message)
         blocks = blocks_without_calls(message)
         thoughts = [block for block in blocks if is_block(block, THINKING_BLOCKS)]
@@ -213,9 +213,9 @@ class _StepWriter:
             "tokens": receipt.tokens,
             "budget_tokens": receipt.budget_tokens,
             "plan": receipt.plan,
-            "provider": receipt.provider,
-            "head": receipt.head,
-            "hash": receipt.hash,
+            "provider": receipt.reader.provider,
+            "head": receipt.hashes.head,
+            "hash": receipt.hashes.view,
         }
         clean: dict[str, Any] = self._view.redacted({key: value for key, value in facts.items() if value})
         return clean
