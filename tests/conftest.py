@@ -14,7 +14,7 @@ import pytest
 
 from tests.support import passed_before, reached_tests
 from tests.support.places import ROOT
-from tests.support.sweeps import proofs_among, run_proofs, some
+from tests.support.sweeps import is_whole_proof, proofs_among, run_proofs, some
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # in a shell's background; what tests start would ignore it, too
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -50,6 +50,14 @@ def _choose_examples() -> None:
         "project", deadline=None, derandomize=not explores, max_examples=200 if explores else some(40)
     )
     settings.load_profile("project")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pycollect_makeitem(collector: pytest.Collector, obj: object) -> list[pytest.Item] | None:
+    """Make no tests of whole proofs in a quick run of all files: it would leave out thousands again."""
+    option = collector.config.option
+    is_quick_run_of_all = not (option.proof or option.file_or_dir or option.markexpr or option.keyword)
+    return [] if is_quick_run_of_all and is_whole_proof(obj) else None
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

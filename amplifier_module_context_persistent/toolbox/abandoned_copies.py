@@ -11,10 +11,15 @@ _DIRECTORIES = ("XDG_RUNTIME_DIR", "TMPDIR", "TEMP", "TMP")
 """Environment variables with directories in which private directories are made."""
 
 
+def usual_places() -> set[str]:
+    """Return the directories in which commands make their private directories."""
+    named = {os.environ.get(variable, "") for variable in _DIRECTORIES}
+    return (named | {"/tmp"}) - {""}  # noqa: S108 - only looked into
+
+
 def may_be_left() -> bool:
     """Return whether a private directory is in one of the usual places. It may be in use by another command."""
-    places = {os.environ.get(variable, "") for variable in _DIRECTORIES} | {"/tmp"}  # noqa: S108 - only looked into
-    for place in filter(None, places):
+    for place in usual_places():
         with suppress(OSError):
             if any(name.startswith(PREFIX) for name in os.listdir(place)):
                 return True

@@ -1,6 +1,7 @@
 """Fixtures of all tests: none reaches the home of the person who runs it, and real sessions are started in one way."""
 
 import os
+import tempfile
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import closing
 from itertools import count
@@ -12,10 +13,12 @@ import pytest_asyncio
 from amplifier_core import AmplifierSession, HookResult
 
 from amplifier_module_context_persistent.log.file_log import FileLog
+from amplifier_module_context_persistent.log.filesystem import FileSystem
 from amplifier_module_context_persistent.log.postgres import marks_after_start
 from amplifier_module_context_persistent.search import pattern
 from amplifier_module_context_persistent.session.event_names import EVENTS
 from amplifier_module_context_persistent.sessions import session_is_open
+from amplifier_module_context_persistent.toolbox import abandoned_copies
 from amplifier_module_context_persistent.toolbox.demo.session import ScriptedLoader
 from tests.support.fakefs import FakeFiles
 from tests.support.postgres import TestServer, running_server
@@ -28,6 +31,7 @@ from tests.support.sweeps import proof
 from tests.support.windows import Desk
 
 SYSTEMS_PROCESSES = session_is_open.PROCESSES
+usual_places_of_copies = abandoned_copies.usual_places
 
 
 @pytest.fixture(scope="session")
@@ -56,6 +60,32 @@ def own_open_files(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
             for name in ("self", str(os.getpid())):
                 (processes / name).symlink_to(f"{SYSTEMS_PROCESSES}/{name}")
             patch.setattr(session_is_open, "PROCESSES", str(processes))
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def other_disks_left_alone() -> Iterator[None]:
+    """Sync only the directories of the file system that has the tests' files, which may be in memory (`conftest`).
+
+    A new log syncs all directories above it. For root these end with `/`: thousands of tests would wait for its disk.
+    """
+    sync_directory = FileSystem.sync_directory
+    device = os.stat(tempfile.gettempdir()).st_dev
+
+    def sync_tests_own(files: FileSystem, path: str) -> None:
+        if os.stat(path).st_dev == device:
+            sync_directory(files, path)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(FileSystem, "sync_directory", sync_tests_own)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def own_abandoned_copies() -> Iterator[None]:
+    """Let commands look for no abandoned copies in the machine's directories, which may have thousands of entries."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(abandoned_copies, "usual_places", set)
         yield
 
 

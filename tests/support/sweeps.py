@@ -41,6 +41,14 @@ def proofs_among(items: Iterable[pytest.Item]) -> set[pytest.Item]:
     return found
 
 
+def is_whole_proof(test: object) -> bool:
+    """Whether a quick run leaves out all cases of a function, by the marks at its definition."""
+    marks = getattr(test, "pytestmark", None)
+    if not isinstance(marks, list):
+        return False
+    return any(mark.name == "proof" and not mark.kwargs.get("quick", 0) for mark in marks)
+
+
 def whole() -> bool:
     """Whether this run tries all cases of every sweep."""
     global _asked

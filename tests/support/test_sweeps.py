@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.support.passed_before import PROPERTY, SAMPLED, NotePassed
-from tests.support.sweeps import proof, proofs_among, spread, times_asked, whole
+from tests.support.sweeps import is_whole_proof, proof, proofs_among, spread, times_asked, whole
 
 
 def item(nodeid: str, *marks: pytest.MarkDecorator) -> Any:
@@ -81,3 +81,19 @@ def test_a_sweep_is_known_by_asking_how_much_it_tries() -> None:
     assert asked > before
     list(spread(range(9), 3))
     assert times_asked() > asked
+
+
+def marked(*marks: pytest.MarkDecorator) -> Any:
+    def test() -> None: ...
+
+    for mark in marks:
+        test = mark(test)
+    return test
+
+
+def test_a_proof_of_which_no_case_is_quick_is_known_before_its_cases_are_made() -> None:
+    assert is_whole_proof(marked(proof))
+    assert not is_whole_proof(marked(proof(quick=1)))
+    assert not is_whole_proof(marked(pytest.mark.usefixtures("project")))
+    assert not is_whole_proof(pytest.param(1, marks=proof))
+    assert not is_whole_proof(12)

@@ -7,7 +7,9 @@ import json
 import os
 import shutil
 from contextlib import closing
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -35,9 +37,15 @@ pytestmark = pytest.mark.usefixtures("project")
 KEY = "sk-leaked-0123456789"
 
 
+@cache
+def generated(seed: int, count: int) -> tuple[dict[str, Any], ...]:
+    """Messages that no test changes: to make them takes longer than most commands."""
+    return tuple(generate_session(seed, count))
+
+
 def large(name: str, seed: int = 1, *, key: str = "") -> Path:
     """A session of some 100 kB; one message may hold a key."""
-    messages = [*generate_session(seed, 120)]
+    messages = [*generated(seed, 120)]
     if key:
         messages[60:60] = [user(f"my key is {key}"), {"role": "assistant", "content": "Thank you."}]
     path = write(log_of(name), messages)
@@ -48,7 +56,7 @@ def large(name: str, seed: int = 1, *, key: str = "") -> Path:
 async def recorded(name: str, seed: int = 5) -> Path:
     """A session with views, plans and a clear."""
     session = Recorded(log_of(name))
-    messages = [*generate_session(seed, 90)]
+    messages = generated(seed, 90)
     for start in range(0, 90, 15):
         await session.add(*messages[start : start + 15])
         await session.view()

@@ -55,7 +55,7 @@ def test_a_command_loads_what_it_uses(tmp_path: Path, arguments: list[str], unus
     log.chmod(0o600)
     assert log.stat().st_size > LEAST_LOG_BYTES
     if arguments[0] == "list":
-        loaded("list", str(tmp_path))
+        run("list", str(tmp_path))
     given = [part.format(log=log, directory=tmp_path) for part in arguments]
     found = loaded(*given)
     assert f"{PACKAGE}.toolbox.cli.main" in found

@@ -10,9 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from amplifier_module_context_persistent.toolbox import abandoned_copies
 from amplifier_module_context_persistent.toolbox.transfer.importers.source_file import Source
 from amplifier_module_context_persistent.toolbox.transfer.plain_copies import PrivateDirectory, remove_abandoned_copies
 from tests.support.commands import run
+from tests.support.fixtures import usual_places_of_copies
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
 
@@ -126,6 +128,7 @@ def test_the_next_command_of_any_kind_removes_what_a_killed_one_left(
     tmp_path: Path, temporary: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TMPDIR", str(temporary))
+    monkeypatch.setattr(abandoned_copies, "usual_places", usual_places_of_copies)
     left_by_a_killed_import(tmp_path)
     run("list", "--all")
     assert os.listdir(temporary) == []
