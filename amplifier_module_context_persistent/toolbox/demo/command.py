@@ -181,7 +181,7 @@ def play_part(part: str, directory: Path, storage: str | None = None) -> tuple[T
             watchdog.start()
             for line in process.stdout or ():
                 reports.append(json.loads(line))
-                if part == "first" and not killed and _is_mid_turn(reports):
+                if part == "first" and not killed and is_mid_turn(reports):
                     process.kill()  # SIGKILL: no handler, no cleanup; what the pipe still holds is read
                     killed = True
             process.wait()
@@ -196,7 +196,7 @@ def play_part(part: str, directory: Path, storage: str | None = None) -> tuple[T
     return reports, "SIGKILL" if os.name == "posix" else "TerminateProcess"
 
 
-def _is_mid_turn(told: Told) -> bool:
+def is_mid_turn(told: Told) -> bool:
     """Return whether the process has a result for one of its two parallel calls, and waits for the other result."""
     running = any(t["event"] == "running" and t["tool"] == INTERRUPTED_TOOL for t in told)
     last = told[-1]
