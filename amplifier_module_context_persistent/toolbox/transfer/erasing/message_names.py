@@ -7,7 +7,7 @@ another agent's format. Rules:
   choose the same messages, and a long session has no more names.
 - A message whose id is derived from its bytes has no name in a copy: sessions of two sources may begin alike.
 - A fork has names for its own messages only: the messages before them belong to its origin.
-- Another agent's format keeps no ids. There a session is recognised by the agent's answers: no agent gives a long
+- Another agent's format may keep no ids. There a session is recognised by the agent's answers: no agent gives a long
   answer twice in the same words, while a person may begin every session with the same words. The first and the last
   long answers have names.
 """

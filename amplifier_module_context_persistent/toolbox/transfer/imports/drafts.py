@@ -9,6 +9,7 @@ Usage that providers reported stays in the answers' `metadata.usage`. A compacti
 
 from __future__ import annotations
 
+import re
 from array import array
 from collections import Counter
 from dataclasses import dataclass, field
@@ -41,6 +42,10 @@ CHANGED_MEANWHILE = "the session was changed meanwhile; import again"
 
 class ImportConflictError(ContextPersistentError, ValueError):
     """Raised if nothing can be added to an earlier import: the session went on here, or its source has changed."""
+
+
+_UNIQUE_ID = re.compile("[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[a-z]{2,5}_[0-9A-Za-z]{20,}")
+"""A UUID, or an id such as OpenCode's. Importers derive other ids, from the number of a line for example."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +105,7 @@ class SessionDraft:
     """The position of each message among the bodies."""
     ids: list[str] = field(default_factory=list)
     with_ids: array[int] = field(default_factory=lambda: array("L"))
-    """The positions of copied messages that have an id in the source."""
+    """The positions of messages that have an id in the source which no other session would give."""
     clears: list[int] = field(default_factory=list)
     """The number of messages before each clear."""
     roles: Counter[str] = field(default_factory=Counter)
@@ -206,6 +211,8 @@ class Drafts:
             return
         if not draft.ids:
             draft.first_line = line
+        if message_id == given and _UNIQUE_ID.fullmatch(given):
+            draft.with_ids.append(len(draft.ids))
         if message_id != given:
             draft.renamed[message_id] = given
         if "timestamp" not in metadata:
