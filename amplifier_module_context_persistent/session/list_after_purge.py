@@ -49,6 +49,10 @@ class OwnList:
         self._messages = len(log.index)
         self._purges = log.index.control_counts["purge"]
 
+    def is_history(self, log: Log) -> bool:
+        """Return whether the list that was set is still the whole live history, and nothing was added since."""
+        return 0 < self._count == self._live == len(log.index.live) and self._messages == len(log.index)
+
     def known_part(self, log: Log, given: Sequence[Message]) -> int:
         """Return how many messages at the beginning of a list were set before; 0 if it does not begin with that list.
 

@@ -38,8 +38,9 @@ from ..messages.message import Message, given_calls, result_id_of
 from ..messages.metadata import PLACE_KEY, given_id, is_ephemeral, is_repair
 from .align_host_list import Alignment, align
 from .closing_messages import CLOSING_TEXT, with_closings
-from .growing_list import rest_of, rest_of_agent
+from .growing_list import is_same, rest_of, rest_of_agent
 from .known_messages import KnownMessages
+from .list_after_purge import OwnList
 from .memory_files import is_memory_file
 from .replayed_messages import stored_under
 
@@ -54,6 +55,8 @@ class TakenMessages:
     """The whole new history, as ordinals and new messages, if a result is moved. Otherwise the list is empty."""
     repairs: bool = False
     """Whether the list has more changes than a tail."""
+    reason: str = "repair"
+    """The reason of the reset, if there is a new order."""
 
     def __bool__(self) -> bool:
         return bool(self.new or self.order)
@@ -122,16 +125,19 @@ def _any_out_of_place(stored: Sequence[Message]) -> bool:
     return any(PLACE_KEY in metadata or "ephemeral" in metadata for metadata in every_metadata)
 
 
-class OwnChanges(NamedTuple):
-    """The resets and purges of a log that this process knows."""
+class AgentsKnowledge(NamedTuple):
+    """What an agent without a host knows of the log: what its process opened, and what it set since."""
 
+    opened_with: int
+    """The number of messages that the log had when it was opened."""
     removals_at_open: int
-    """Their number when the log was opened."""
+    """The number of its resets and purges then."""
     last_reset: str
     """The id of the last reset that this process made, or ""."""
+    own_list: OwnList
 
 
-def compare_list(log: Log, given: Sequence[Message], *, agents: OwnChanges | None = None) -> ListComparison:
+def compare_list(log: Log, given: Sequence[Message], *, agents: AgentsKnowledge | None = None) -> ListComparison:
     """Find the new messages of a list. If no message can be taken, count the messages that the log does not have.
 
     Args:
@@ -149,6 +155,10 @@ def compare_list(log: Log, given: Sequence[Message], *, agents: OwnChanges | Non
         added = _new_in_rest(log, live, given, rest, agents)
         if added:
             return ListComparison(TakenMessages(added), live)
+    if agents is not None and rest is None:
+        edited = _edited_by_agent(log, history, given, agents)
+        if edited:
+            return ListComparison(edited, live)
     alignment = align(live, given)
     if alignment is None:
         return ListComparison(TakenMessages(), live, count_unknown(log, given))
@@ -162,7 +172,7 @@ def compare_list(log: Log, given: Sequence[Message], *, agents: OwnChanges | Non
 
 
 def _new_in_rest(
-    log: Log, live: Sequence[Message], given: Sequence[Message], rest: list[Message], agents: OwnChanges
+    log: Log, live: Sequence[Message], given: Sequence[Message], rest: list[Message], agents: AgentsKnowledge
 ) -> list[Message]:
     """Return the new messages at the end of an agent's list that begins with the whole live history.
 
@@ -180,6 +190,32 @@ def _new_in_rest(
     if has_read_history and log.index.removals == agents.removals_at_open:
         return rest
     return [] if known.ends_purged else known.without_hidden(rest)
+
+
+def _edited_by_agent(
+    log: Log, history: LiveHistory, given: Sequence[Message], agents: AgentsKnowledge
+) -> TakenMessages:
+    """Return the new history if an agent replaced messages that it added itself since the log was opened.
+
+    So an agent may set the beginning of an answer, and later the whole one. Messages that were loaded stay as they are,
+    and nothing is taken if another process added messages since the agent's last list. A list that only lacks messages
+    at its end changes nothing.
+    """
+    if not agents.own_list.is_history(log):
+        return TakenMessages()
+    loaded = sum(ordinal < agents.opened_with for ordinal in history.ordinals)
+    own_part = rest_of(history.messages[:loaded], given)
+    if not own_part:
+        return TakenMessages()
+    own_live = history.messages[loaded:]
+    same = 0
+    while same < min(len(own_live), len(own_part)) and is_same(own_live[same], own_part[same]):
+        same += 1
+    new = own_part[same:]
+    if not new or any(given_id(message) is not None for message in new):
+        return TakenMessages()
+    order = history.with_others([*history.ordinals[: loaded + same], *new])
+    return TakenMessages(new, order, reason="set_messages")
 
 
 def additions_only(log: Log, given: Sequence[Message], *, may_repair: bool = True) -> list[Message] | None:

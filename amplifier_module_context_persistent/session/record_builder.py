@@ -82,7 +82,8 @@ class RecordBuilder:
         self.is_empty = len(index) == 0
         self.authoritative = self._holds_conversation(index)
         """Whether the log decides at a resume. So it is if the log had, when it was opened, more than memory files."""
-        self._opened_with = len(index)
+        self.opened_with = len(index)
+        """The number of messages that the log had when it was opened."""
         self.removals_at_open = index.removals
         """The number of resets and purges that the log had when it was opened."""
         self.last_reset = ""
@@ -187,7 +188,7 @@ class RecordBuilder:
 
     def _may_repeat(self, index: Index) -> bool:
         """Return whether a list may begin with messages of the log: nothing was added since the log was opened."""
-        return len(index) == self._opened_with and bool(index.live)
+        return len(index) == self.opened_with and bool(index.live)
 
     def _repeated(self, index: Index, messages: Sequence[Message]) -> int:
         """Return the number of messages at the start of a list that are the last messages of the log.
@@ -293,7 +294,7 @@ class RecordBuilder:
                     items.append(item)
                 else:
                     items.append(MessageToStore(item, given_id(item) or own_ids[number], timestamp))
-            return self._reset(index, items, reset_id=reset_id, reason="repair", timestamp=timestamp)
+            return self._reset(index, items, reset_id=reset_id, reason=chosen.reason, timestamp=timestamp)
 
         return prepare
 

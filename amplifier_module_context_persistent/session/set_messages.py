@@ -21,7 +21,7 @@ from .growing_list import after_items, may_be_repair
 from .host import Host
 from .list_after_purge import without_purged
 from .memory_files import is_memory_file
-from .new_in_host_list import ListComparison, LiveHistory, OwnChanges, TakenMessages, additions_only, compare_list
+from .new_in_host_list import AgentsKnowledge, ListComparison, LiveHistory, TakenMessages, additions_only, compare_list
 from .redact_on_write import RedactionOnWrite
 from .store import Session, Store
 from .transcript_edit import advice, find_edit
@@ -77,7 +77,10 @@ async def set_messages(
         lasting = [message for message in plain if not is_ephemeral(message)]
         agents = None
         if not host.is_there and not resumes:
-            agents = OwnChanges(session.history.removals_at_open, session.history.last_reset)
+            history = session.history
+            agents = AgentsKnowledge(
+                history.opened_with, history.removals_at_open, history.last_reset, session.own_list
+            )
         await _take(store, host, lasting, timestamp=timestamp, agents=agents)
         return
     own = session.own_list
@@ -222,7 +225,7 @@ async def _append_additions(store: Store, given: Sequence[Message], *, timestamp
 
 
 async def _take(
-    store: Store, host: Host, given: Sequence[Message], *, timestamp: str, agents: OwnChanges | None
+    store: Store, host: Host, given: Sequence[Message], *, timestamp: str, agents: AgentsKnowledge | None
 ) -> None:
     """Append the new messages of a list, if any, and emit an event either way.
 
@@ -258,6 +261,8 @@ async def _take(
         lambda history: history.take(choose, timestamp=timestamp), small=False, looks_back=True
     )
     taken = choices[-1]
+    if agents is not None:
+        await session.read(lambda log: session.own_list.note(log, given))
     if taken.order:
         await session.queue.run(lambda _: session.views.forget())
     logger.info("set_messages: %d new messages are stored, the history stays", len(taken.new))

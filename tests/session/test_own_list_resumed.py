@@ -111,3 +111,28 @@ async def test_another_process_rewinds_while_the_agent_runs(tmp_path: Path) -> N
         await other.rewind(to=2)
         await manager.set_messages(own)
         assert said(await manager.get_messages()) == said(OLD)
+
+
+async def test_an_agent_may_change_what_it_added_itself(tmp_path: Path) -> None:
+    """It sets the beginning of an answer, then the whole one. What was loaded stays."""
+    path = tmp_path / "log.jsonl"
+    await begun(path)
+    async with PersistentContextManager(path) as manager:
+        await manager.set_messages([*OLD, user("2"), agent("The fi")])
+        await manager.set_messages([*OLD, user("2"), agent("The first")])
+        final = [*OLD, user("2"), agent("The first prime is 2."), user("3")]
+        await manager.set_messages(final)
+        assert said(await manager.get_messages()) == said(final)
+        await manager.set_messages([user("forged"), *final[1:], agent("b")])
+        assert said(await manager.get_messages()) == said(final)
+    assert path.read_bytes().count(b'"2"') == 1
+
+
+async def test_an_agent_does_not_hide_what_another_process_added(tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    await begun(path)
+    async with PersistentContextManager(path) as manager, PersistentContextManager(path) as other:
+        await manager.set_messages([*OLD, user("2"), agent("draft")])
+        await other.add_message(user("from elsewhere"))
+        await manager.set_messages([*OLD, user("2"), agent("final")])
+        assert said(await manager.get_messages()) == [*said(OLD), "2", "draft", "from elsewhere"]
