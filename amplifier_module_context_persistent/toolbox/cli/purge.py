@@ -16,7 +16,7 @@ import click
 
 from ...clock import utc_now
 from ...erasures.text_rule import TextRule, rule_of
-from ...errors import ContextPersistentError, LogError, RecallError
+from ...errors import ContextPersistentError, LogError, PurgeError, RecallError
 from ...log.database_location import stored_name
 from ...messages.replace_in_message import REPLACEMENT
 from ...messages.secrets.own_forms import OwnForms
@@ -29,6 +29,7 @@ from ...sessions.find_session import SessionNameError
 from ...sessions.session_files import SessionFile
 from ..maintenance.purge_options import Purge
 from ..transfer.erasing.copies_beside import CopiesBeside, are_beside
+from ..transfer.erasing.families_of_sub_agents import sub_agents_of
 from ..transfer.erasing.purge_session import (
     SessionPurge,
     plan_agent_forks,
@@ -148,10 +149,13 @@ def purge(
         path = path_of(session) if session is not None else last_path()
         planned = [_plan(path, what)]
         sessions = [session_file(path)]
+        below = sub_agents_of([path], sessions_here(everywhere=True)) if not what.is_torn_only else []
     else:
         planned, sessions = _plan_chosen(wanted, what, report, everywhere=everywhere)
+        below = []
     _tell_other_capitals(redacted_text, sessions, report)
-    context.exit(_purge(planned, sessions, what, rule, report, yes=yes))
+    is_left = _say_sub_agents(below, what, report)
+    context.exit(_purge(planned, sessions, what, rule, report, yes=yes, is_left=is_left))
 
 
 def _check_says_which(wanted: SessionFilter, before: str | None, *, everywhere: bool, removes_texts: bool) -> None:
@@ -297,8 +301,18 @@ def _purge(
     report: PurgeReport,
     *,
     yes: bool,
+    is_left: bool,
 ) -> int:
     """Print what a purge would remove, ask for a confirmation, purge, and return the exit code.
+
+    Args:
+        planned: the plan for each session.
+        sessions: the sessions.
+        what: the options.
+        rule: makes the rule for later imports.
+        report: gets all that is printed.
+        yes: whether the question is answered already.
+        is_left: whether another session holds what is to go.
 
     Raises:
         UnusableError: a session cannot be purged.
@@ -306,7 +320,7 @@ def _purge(
     unread = [session for session in planned if session.error]
     todo = [session for session in planned if not session.is_nothing]
     _show_plan(planned, what, report)
-    is_left = any(session.remaining.is_certain for session in planned)
+    is_left = is_left or any(session.remaining.is_certain for session in planned)
     if not what.is_torn_only:
         is_left = _say_copies(planned, what, report) or is_left
     if not todo:
@@ -325,6 +339,8 @@ def _purge(
     purged = []
     for session in todo:
         try:
+            if not yes:
+                _check_removes_no_more(session, what)
             is_complete = _purge_one(session, what, rule, report)
         except (OSError, ContextPersistentError, ValueError) as error:
             reason = reason_beside(error, session.path)
@@ -343,6 +359,30 @@ def _purge(
         report.say(VACUUM_ADVICE)
     report.end(planned, purged)
     return _exit_code(is_left=is_left, is_failed=bool(unread) or len(purged) < len(todo))
+
+
+def _check_removes_no_more(planned: SessionPurge, what: Purge) -> None:
+    """Check that a purge would remove no messages that were added or hidden after a person saw the list.
+
+    Raises:
+        PurgeError: it would.
+        OSError, ContextPersistentError: the log cannot be read.
+    """
+    if what.redact is not None or what.is_torn_only:
+        return
+    more = plan_session_purge(planned.path, what).counts.messages_removed - planned.counts.messages_removed
+    if more > 0:
+        added = counted(more, "more message")
+        raise PurgeError(f"{added} would go now than when you were asked; nothing was purged; look again")
+
+
+def _say_sub_agents(below: Sequence[SessionFile], what: Purge, report: PurgeReport) -> bool:
+    """Print which sessions of sub-agents a purge of their parent leaves. Return whether one of them holds the text."""
+    holding = [session for session in below if not _holds_nothing(str(session.path), what)]
+    for session in holding:
+        holds = "holds it too" if what.redact else "is not purged"
+        report.say(f"{one_line(str(session.path))}, a sub-agent's session of it, {holds}: purge it by its id.")
+    return what.redact is not None and bool(holding)
 
 
 def _show_plan(planned: Sequence[SessionPurge], what: Purge, report: PurgeReport) -> None:
