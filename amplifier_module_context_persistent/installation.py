@@ -59,7 +59,7 @@ def extra_command(extra: str) -> str:
     if _is_checkout():
         wanted = ["-e", _in_home(f"{_ROOT}[{extra}]")]
     else:
-        wanted = [shlex.quote(one) for one in _packages_of(extra)]
+        wanted = [shlex.quote(package) for package in _packages_of(extra)]
     if find_spec("pip"):
         installer = [_in_home(sys.executable), "-m", "pip", "install"]
     else:
@@ -100,7 +100,7 @@ def install_command(name: str) -> str:
     if installs_checkout:
         wanted = ["-e", _in_home(_ROOT)]
     else:
-        wanted = [shlex.quote(one) for one in missing]
+        wanted = [shlex.quote(missing_package) for missing_package in missing]
     upgrade = [] if _is_missing(package) else ["-U"]
     return " ".join(["uv", "pip", "install", *upgrade, "-p", _in_home(sys.prefix), *wanted])
 

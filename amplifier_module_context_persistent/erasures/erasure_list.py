@@ -107,7 +107,7 @@ class ErasureLists:
             found, lifts = self._noted_in(place)
             force |= found
             lifted |= lifts
-        return [one for salt, one in force.items() if salt not in lifted]
+        return [erasure for salt, erasure in force.items() if salt not in lifted]
 
     def _noted_in(self, place: ListPlace) -> Noted:
         if isinstance(place, str):
@@ -135,7 +135,7 @@ def erasures_noted_in(place: ListPlace) -> list[Erasure]:
         OSError: the list exists and cannot be read.
     """
     found, lifted = read_erasures(place)
-    return [one for salt, one in found.items() if salt not in lifted]
+    return [erasure for salt, erasure in found.items() if salt not in lifted]
 
 
 def read_erasures(place: ListPlace | None = None) -> Noted:
@@ -198,7 +198,7 @@ def note_erasure(erasure: Erasure, log: str = "") -> None:
 
 def note_erasures(found: Iterable[Erasure], place: ListPlace | None = None) -> None:
     """Add erasures to one list, by default to this user's list. Errors are those of `note_erasure`."""
-    lines = [one.to_line() for one in found if one.is_named]
+    lines = [erasure.to_line() for erasure in found if erasure.is_named]
     if lines:
         _append(lines, place)
 
@@ -212,7 +212,7 @@ def lift(found: Iterable[Erasure], log: str = "") -> None:
 
 def lift_in(found: Iterable[Erasure], place: ListPlace | None) -> None:
     """Lift erasures in one list; None is this user's list. Errors are those of `note_erasure`."""
-    salts = [one.salt for one in found if one.is_named]
+    salts = [erasure.salt for erasure in found if erasure.is_named]
     if salts:
         _append([json.dumps({"lifts": salts}).encode() + b"\n"], place)
 

@@ -38,8 +38,14 @@ class TakenHashes:
     def of(cls, salt: str, texts: Iterable[str]) -> TakenHashes:
         """Return the hashes of texts. At most `_MOST_TAKEN` texts are hashed, and none above `_MOST_TAKEN_BYTES`."""
         encoded = (text.encode("utf-8", "surrogatepass") for text in texts)
-        wanted = [one for one in encoded if 0 < len(one) <= _MOST_TAKEN_BYTES]
-        return cls(salt, frozenset((len(one), _check(salt, one), _hash(salt, one)) for one in wanted[:_MOST_TAKEN]))
+        wanted = [removed_text for removed_text in encoded if 0 < len(removed_text) <= _MOST_TAKEN_BYTES]
+        return cls(
+            salt,
+            frozenset(
+                (len(removed_text), _check(salt, removed_text), _hash(salt, removed_text))
+                for removed_text in wanted[:_MOST_TAKEN]
+            ),
+        )
 
     def replace(self, text: str) -> str:
         """Return a text in which every part is replaced whose salted hash is in this rule."""
@@ -117,7 +123,7 @@ class TextRule:
 
         A malformed rule may raise TypeError, ValueError, IndexError or AttributeError.
         """
-        hashes = frozenset((int(one[0]), int(one[1]), str(one[2])) for one in value.get("hashes", ()))
+        hashes = frozenset((int(fields[0]), int(fields[1]), str(fields[2])) for fields in value.get("hashes", ()))
         taken = TakenHashes(salt, hashes) if hashes else None
         is_complete = value.get("complete") is True
         return cls(value.get("secrets") is True, str(value.get("expression", "")), taken, is_complete)
@@ -133,7 +139,11 @@ def rule_of(salt: str, *, secrets: bool, expression: str, taken: Iterable[str]) 
         taken: the texts that were replaced. Letters with accents are found again in both Unicode forms.
     """
     texts = sorted(set(taken), key=len)
-    if expression and texts and all(_unknown(expression, one) >= _LEAST_UNKNOWN for one in texts[:_MOST_COMPARED]):
+    if (
+        expression
+        and texts
+        and all(_unknown(expression, removed_text) >= _LEAST_UNKNOWN for removed_text in texts[:_MOST_COMPARED])
+    ):
         return TextRule(secrets=secrets, expression=expression, is_complete=True)
     spellings = sorted({form for text in texts for form in (text, *forms_of(text))}, key=len)
     hashed = TakenHashes.of(salt, spellings) if spellings else None

@@ -81,7 +81,7 @@ def is_ui_message(message: Mapping[str, Any]) -> bool:
         return False
     parts = items(message.get("parts"))
     has_parts = bool(parts) and all(text(mapping(part).get("type")) for part in parts)
-    return has_parts or any("toolCallId" in mapping(one) for one in items(message.get("toolInvocations")))
+    return has_parts or any("toolCallId" in mapping(invocation) for invocation in items(message.get("toolInvocations")))
 
 
 def _is_sure_part(part: Mapping[str, Any]) -> bool:
@@ -253,7 +253,10 @@ def read_ui_message(message: Mapping[str, Any]) -> UiMessage:
     role = text(message.get("role"))
     parts = blocks_of(message.get("parts"))
     if not parts:  # older: the text, and calls beside it
-        invoked = [{"type": "tool-invocation", "toolInvocation": one} for one in items(message.get("toolInvocations"))]
+        invoked = [
+            {"type": "tool-invocation", "toolInvocation": invocation}
+            for invocation in items(message.get("toolInvocations"))
+        ]
         parts = [*invoked, *blocks_of(message.get("content"))]
     others: list[Mapping[str, Any]] = [
         part for part in parts if not _is_step_start(part) and not _is_conversation(part)
@@ -308,10 +311,11 @@ def _messages_of_step(step: Sequence[Mapping[str, Any]]) -> list[Message]:
     answer = _answer([part for part in step if not _is_tool(part)])
     if tools:
         answer["tool_calls"] = [
-            call(id_text(one.get("toolCallId")), text(one.get("toolName")), _input_of(one)) for one in tools
+            call(id_text(invocation.get("toolCallId")), text(invocation.get("toolName")), _input_of(invocation))
+            for invocation in tools
         ]
-    results = [_result_of_invocation(one) for one in tools]
-    return [answer, *(one for one in results if one is not None)]
+    results = [_result_of_invocation(invocation) for invocation in tools]
+    return [answer, *(invocation for invocation in results if invocation is not None)]
 
 
 def _invocation(part: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -169,7 +169,7 @@ class Index:
     def withdraw(self, ordinal: int) -> None:
         """Remove a damaged copy of a message from the live history. The copy is no longer found by its id."""
         if self.is_live(ordinal):
-            self.live = array("I", (one for one in self.live if one != ordinal))
+            self.live = array("I", (live_ordinal for live_ordinal in self.live if live_ordinal != ordinal))
             self.session.forget(ordinal)
         self.generation += 1
         self.columns.flags[ordinal] = self.columns.flags[ordinal] & ~LIVE | UNHELD
@@ -199,7 +199,7 @@ class Index:
         """
         self.id_table.catch_up(self.columns.id_hashes)
         positions = self.id_table.positions(hashed, self.columns.id_hashes)
-        return next((one for one in positions if not self.columns.flags[one] & UNHELD), None)
+        return next((ordinal for ordinal in positions if not self.columns.flags[ordinal] & UNHELD), None)
 
     def find_live(self, message_id: str, live: Sequence[int]) -> int | None:
         """Return the ordinal of the record with a message id among the records `live`.
@@ -210,7 +210,7 @@ class Index:
         if ordinal is None or ordinal in live:
             return ordinal
         hashed = self.columns.id_hashes[ordinal]
-        return next((one for one in live if self.columns.id_hashes[one] == hashed), None)
+        return next((live_ordinal for live_ordinal in live if self.columns.id_hashes[live_ordinal] == hashed), None)
 
     def find_all(self, message_ids: Sequence[str]) -> dict[str, int]:
         """Find the last records with these message ids, and return their ordinals by id. Unknown ids are left out.

@@ -294,8 +294,8 @@ def may_be_rounded(line: bytes, value: Any) -> bool:
 def _floats_in(value: Any) -> Iterator[float]:
     """Yield the floats in a value of plain JSON types."""
     left = [[value]]
-    for one in left:  # the list grows in the loop, because a line may be nested too deeply for recursion
-        items = one.values() if isinstance(one, dict) else one
+    for container in left:  # the list grows in the loop, because a line may be nested too deeply for recursion
+        items = container.values() if isinstance(container, dict) else container
         for item in items:
             kind = type(item)
             if kind is dict or kind is list:

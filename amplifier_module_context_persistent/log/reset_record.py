@@ -194,7 +194,7 @@ def _parse_run(value: Any) -> KeptRun | None:
 
 def _is_end(value: Any) -> bool:
     """Return whether a value is a list of one or two texts, the ids at an end of a run."""
-    return isinstance(value, list) and 0 < len(value) <= 2 and all(isinstance(one, str) for one in value)
+    return isinstance(value, list) and 0 < len(value) <= 2 and all(isinstance(part, str) for part in value)
 
 
 def _is_count(value: Any) -> TypeGuard[int]:

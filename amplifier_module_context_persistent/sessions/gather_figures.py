@@ -107,7 +107,7 @@ def gathered(sessions: Iterable[SessionFile], counter: TokenCounter, watch: Watc
 def _compute(
     figures: GatheredFigures,
     number: int,
-    one: SessionFile,
+    session: SessionFile,
     stored: StoredFigures,
     counter: TokenCounter,
     files: FileSystem,
@@ -119,14 +119,14 @@ def _compute(
     Raises:
         LogError, OSError, ValueError: the log cannot be read.
     """
-    with Transcript(one.path, files=files) as transcript:
+    with Transcript(session.path, files=files) as transcript:
 
         def note(rows: FigureRows) -> None:
-            if isinstance(one.path, str):
-                stored.add(transcript.reader, one.path, rows)
+            if isinstance(session.path, str):
+                stored.add(transcript.reader, session.path, rows)
 
         with figures_of(transcript.reader, counter, wait_s=0, note=note) as new_figures:
-            _copy(new_figures, figures, number, one)
+            _copy(new_figures, figures, number, session)
 
 
 def _take_known(
@@ -177,10 +177,10 @@ def _take_stored(
     return left
 
 
-def _copy(source: Figures, figures: GatheredFigures, number: int, one: SessionFile) -> None:
+def _copy(source: Figures, figures: GatheredFigures, number: int, session: SessionFile) -> None:
     target = figures.connection
     ((is_fork,),) = source.rows("SELECT is_fork FROM sessions WHERE id = ?")
-    _note_log(target, number, one, is_fork=is_fork)
+    _note_log(target, number, session, is_fork=is_fork)
     for table in _COPIED:
         rows = source.rows(f"SELECT * FROM {table} WHERE session = ? ORDER BY rowid")
         insert(target, number, ((table, row[1:]) for row in rows))

@@ -43,7 +43,7 @@ def _aliases_of_one(paths: list[Path]) -> set[Path]:
 
 def _count_links(path: Path) -> int:
     """Return how many of a log, its session's directory and its project's directory are symbolic links."""
-    return sum(os.path.islink(one) for one in (path, *path.parents[:3]))
+    return sum(os.path.islink(parent) for parent in (path, *path.parents[:3]))
 
 
 def are_one_log(one: Path | str, other: Path | str) -> bool:

@@ -37,7 +37,7 @@ class UnloggedMessages:
     @property
     def unsaved(self) -> list[Message]:
         """The memory files, which are written to the log with the first append."""
-        return [one.message for one in self._unlogged.values() if one.is_unsaved]
+        return [ephemeral.message for ephemeral in self._unlogged.values() if ephemeral.is_unsaved]
 
     @property
     def has_any(self) -> bool:
@@ -69,8 +69,8 @@ class UnloggedMessages:
             count: counts a message.
         """
         for ordinal in beyond.keys() & self._unlogged.keys():
-            one = self._unlogged[ordinal]
-            self._unlogged[ordinal] = one._replace(entry=lighter(one.entry, beyond[ordinal], count))
+            ephemeral = self._unlogged[ordinal]
+            self._unlogged[ordinal] = ephemeral._replace(entry=lighter(ephemeral.entry, beyond[ordinal], count))
 
     def clear(self) -> None:
         """Drop all messages."""
@@ -78,15 +78,15 @@ class UnloggedMessages:
 
     def ordinals(self) -> AbstractSet[int]:
         """Return the ordinals of the ephemeral messages."""
-        return {ordinal for ordinal, one in self._unlogged.items() if not one.is_unsaved}
+        return {ordinal for ordinal, ephemeral in self._unlogged.items() if not ephemeral.is_unsaved}
 
     def merge(self, index: Index, stored: list[Entry], without: AbstractSet[int]) -> list[Entry]:
         """Return the stored entries, with the messages that are in no log in their places.
 
         Memory files are left out once the log has messages, because the log then contains them.
         """
-        unlogged = (one for one in self._unlogged.values() if not (one.is_unsaved and len(index)))
-        waiting = deque(one for one in unlogged if one.entry.ordinal not in without)
+        unlogged = (ephemeral for ephemeral in self._unlogged.values() if not (ephemeral.is_unsaved and len(index)))
+        waiting = deque(ephemeral for ephemeral in unlogged if ephemeral.entry.ordinal not in without)
         if not waiting:
             return stored
         merged = list[Entry]()
@@ -94,7 +94,7 @@ class UnloggedMessages:
             while waiting and waiting[0].before <= entry.ordinal:
                 merged.append(waiting.popleft().entry)
             merged.append(entry)
-        return merged + [one.entry for one in waiting]
+        return merged + [ephemeral.entry for ephemeral in waiting]
 
     def message(self, ordinal: int) -> Message:
         """Return a copy of the message with this ordinal."""

@@ -62,7 +62,7 @@ class ShownLines:
             self._lines = {}
             self._bytes = 0
         known = self._lines
-        lines = log.lines([one for one in ordinals if one not in known])
+        lines = log.lines([wanted for wanted in ordinals if wanted not in known])
         location = log.describe().location
         for ordinal in ordinals:
             known_line = known.get(ordinal)

@@ -270,7 +270,7 @@ def migrate(
     has_parts = is_partitioned(connection, schema)
     try:
         for step in missing:
-            statements = [written(one, schema, layout) for one in (*step.statements, *rights_of(step, roles))]
+            statements = [written(template, schema, layout) for template in (*step.statements, *rights_of(step, roles))]
             for statement in _in_parts(statements, schema, roles) if has_parts else statements:
                 _run(connection, schema, step, statement, tell)
     finally:

@@ -104,7 +104,7 @@ def _replica_of(location: Location) -> Location:
     """Return the location of a replica: the location of its primary with the replica's hosts."""
     parameters: dict[str, Any] = read_conninfo(location)
     parameters.pop("hostaddr", None)
-    hosts = [host_and_port(one) for one in location.read.split(",")]
+    hosts = [host_and_port(address) for address in location.read.split(",")]
     parameters["host"] = ",".join(host for host, _ in hosts)
     parameters["port"] = ",".join(port or "5432" for _, port in hosts)
     parameters["target_session_attrs"] = "any"

@@ -231,7 +231,10 @@ class StoredLines:
             return []
         lines = self._unpacked(number, frame, packed)
         self._kept[number] = lines
-        while len(self._kept) > 1 and sum(self._frames[one].size for one in self._kept) > _MOST_KEPT_BYTES:
+        while (
+            len(self._kept) > 1
+            and sum(self._frames[known_number].size for known_number in self._kept) > _MOST_KEPT_BYTES
+        ):
             self._kept.popitem(last=False)
         return lines
 

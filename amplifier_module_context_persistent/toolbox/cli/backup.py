@@ -97,17 +97,24 @@ def _back_up(there: Side, *, dry_run: bool, as_json: bool) -> int:
             for number, step in enumerate(todo):
                 tell("copying", number, len(todo))
                 run.carry_out(step)
-    held = run.held_erased()
+    erased_content = run.held_erased()
     check = None if dry_run else check_backup(home_side(), there, _watch, made=steps, now=utc_now)
     if as_json:
-        result = {"dry_run": dry_run, "sessions": [step.to_json() for step in steps], "holds_erased": len(held)}
+        result = {
+            "dry_run": dry_run,
+            "sessions": [step.to_json() for step in steps],
+            "holds_erased": len(erased_content),
+        }
         if check is not None:
             result |= check.to_json()
         click.echo(json.dumps(result))
     else:
         _show(steps, "backed up", there, dry_run=dry_run)
-        if held:
-            say(f"The backup still holds what was erased here: {_described(held)}. --erase removes it there too.")
+        if erased_content:
+            say(
+                f"The backup still holds what was erased here: {_described(erased_content)}."
+                " --erase removes it there too."
+            )
         if check is not None:
             _show_check(check)
     is_damaged = check is not None and bool(check.damaged)
@@ -157,8 +164,8 @@ def _show(steps: Sequence[BackupStep], done: str, to: Side, *, dry_run: bool) ->
         if step.damage:
             click.echo(f"DAMAGED: {one_line(step.source)}: {one_line(step.damage)}; copied as it is", err=True)
         if step.copy_damage:
-            kept = f"copied anew, and the damaged copy is kept as {Path(step.aside).name}"
-            click.echo(f"DAMAGED COPY: {one_line(step.target)}: {one_line(step.copy_damage)}; {kept}", err=True)
+            handling = f"copied anew, and the damaged copy is kept as {Path(step.aside).name}"
+            click.echo(f"DAMAGED COPY: {one_line(step.target)}: {one_line(step.copy_damage)}; {handling}", err=True)
         elif step.what is Done.ERASED:
             say(f"{step.session_id}: {step.why}")
         elif step.what is Done.ANEW:
@@ -206,22 +213,22 @@ def _named(paths: Sequence[str]) -> str:
 
 def _erase(there: Side, *, dry_run: bool, yes: bool, as_json: bool) -> int:
     """Remove from a backup the sessions and messages that were erased in this home, and return the exit code."""
-    held = Backup(home_side(), there, utc_now).held_erased(before_a_run=True)
-    paths = [str(path) for path in (*held.asides, *held.torn_tails)]
-    paths += [str(step.session.path) for step in held.sessions]
-    linked = held.linked
+    erased_content = Backup(home_side(), there, utc_now).held_erased(before_a_run=True)
+    paths = [str(path) for path in (*erased_content.asides, *erased_content.torn_tails)]
+    paths += [str(step.session.path) for step in erased_content.sessions]
+    linked = erased_content.linked
     if not as_json:
         for path in paths:
             say(f"{'would be' if dry_run else 'will be'} erased: {path}")
         for name in linked:
             say(f"has another name (hard link), under which its content stays: {name}")
-        if not held:
+        if not erased_content:
             say("The backup holds nothing that was erased here.")
     if not dry_run:
-        if held:
-            ask(f"Erase {_described(held)} ({_named(paths)}) from the backup for good?", yes=yes)
-        erase_held(there, held, now=utc_now)
-    failed = [step for step in held.sessions if step.error]
+        if erased_content:
+            ask(f"Erase {_described(erased_content)} ({_named(paths)}) from the backup for good?", yes=yes)
+        erase_held(there, erased_content, now=utc_now)
+    failed = [step for step in erased_content.sessions if step.error]
     if as_json:
         errors = [{"path": str(step.session.path), "error": step.error} for step in failed]
         click.echo(json.dumps({"dry_run": dry_run, "erased": paths, "linked": linked, "errors": errors}))
@@ -230,8 +237,8 @@ def _erase(there: Side, *, dry_run: bool, yes: bool, as_json: bool) -> int:
             click.echo(f"NOT ERASED: {one_line(str(step.session.path))}: {step.error}", err=True)
         if dry_run:
             say("Nothing was done (--dry-run).")
-        elif held:
-            say(f"Done: {len(held) - len(failed):,} erased from the backup.")
+        elif erased_content:
+            say(f"Done: {len(erased_content) - len(failed):,} erased from the backup.")
     return FINDINGS if failed or linked else DONE
 
 

@@ -177,10 +177,10 @@ def show(name: str, comparison: Comparison, prices: Prices | None, output: Conso
             output.print(Text(meaning, "dim"))
 
 
-def _cells(one: Replayed, prices: Prices | None) -> list[str]:
-    measures = one.measures
+def _cells(replayed: Replayed, prices: Prices | None) -> list[str]:
+    measures = replayed.measures
     cells = [
-        one.policy,
+        replayed.policy,
         f"{measures.breaks:,}",
         f"{measures.cached_share:.1%}",
         f"{measures.billed:,.0f}",

@@ -89,7 +89,7 @@ def _groups_of(
 
 def _say_look_alikes(groups: Iterable[Sequence[Overview]], candidates: Sequence[SessionFile]) -> None:
     """Print which sessions stay although their ids begin like that of a session that is deleted."""
-    deleted = {str(one.session.path) for group in groups for one in group}
+    deleted = {str(overview.session.path) for group in groups for overview in group}
     for group in groups:
         root = group[0].session
         for session in candidates:

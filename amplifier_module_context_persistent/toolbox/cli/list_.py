@@ -375,7 +375,7 @@ def _totals(sessions: Sequence[SessionFile], prices: PriceList) -> Mapping[str, 
         return {}
 
 
-def _figures(one: ListedSession, *, has_costs: bool) -> dict[str, Any]:
+def _figures(listed: ListedSession, *, has_costs: bool) -> dict[str, Any]:
     """Return the facts about a session, besides its overview, for JSON; None stands for an unknown fact.
 
     Turns, failed calls and costs are left out without `has_costs`.
@@ -383,14 +383,14 @@ def _figures(one: ListedSession, *, has_costs: bool) -> dict[str, Any]:
     figures: dict[str, Any] = {}
     if has_costs:
         figures = dict.fromkeys(("turns", "failed_calls", "cost", "is_cost_estimated"))
-        total = one.total
+        total = listed.total
         if total is not None:
             figures["turns"] = total.turns
             figures["failed_calls"] = total.failed_calls
             if total.bill.has_cost:
                 figures["cost"] = round(total.bill.cost, 6)
                 figures["is_cost_estimated"] = total.bill.is_estimated
-    figures["resuming"] = one.resuming.to_json() if one.resuming is not None else None
+    figures["resuming"] = listed.resuming.to_json() if listed.resuming is not None else None
     return figures
 
 

@@ -428,18 +428,18 @@ def _exit_code(*, is_left: bool, is_failed: bool) -> int:
     return FINDINGS if is_left else DONE
 
 
-def _purge_one(one: SessionPurge, what: Purge, rule: Rule, report: PurgeReport) -> bool:
+def _purge_one(planned: SessionPurge, what: Purge, rule: Rule, report: PurgeReport) -> bool:
     """Purge one session; return False if one of its files still contains content that the purge should have removed."""
-    with progress(one.path, title="purging", passes=2) as files:
-        done, because = purge_session(one, what, now=utc_now, rule=rule, files=files)
+    with progress(planned.path, title="purging", passes=2) as files:
+        done, because = purge_session(planned, what, now=utc_now, rule=rule, files=files)
     if because:
-        report.say(f"{one.own} stays as it is: {because}; close it, then purge again.")
-    still = still_holding(one, what)
+        report.say(f"{planned.own} stays as it is: {because}; close it, then purge again.")
+    still = still_holding(planned, what)
     for file in still:
         report.say(f"Still left, in a field that a purge does not change, or not to be written: {file}")
-    one.remaining.copies += still
-    if done != one.counts:
-        report.say(f"{one.path}: the log had changed in the meantime; this was removed:")
+    planned.remaining.copies += still
+    if done != planned.counts:
+        report.say(f"{planned.path}: the log had changed in the meantime; this was removed:")
         report.counts(done)
     return not (because or still)
 

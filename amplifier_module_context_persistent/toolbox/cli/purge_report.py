@@ -56,8 +56,8 @@ class PurgeReport:
         self.session_id(session)
         if session.own is not None:
             self.say(f"  {session.own}, which an import or a fork wrote, is brought in step")
-        for one in session.agent_forks:
-            self.say(f"  {one.path}, a fork to {one.agent} that has not gone on, is redacted")
+        for agent_fork in session.agent_forks:
+            self.say(f"  {agent_fork.path}, a fork to {agent_fork.agent} that has not gone on, is redacted")
         for name in session.removed:
             is_backup = BACKUP_MARK in name and not name.endswith(".part")
             origin = "which a rewind kept" if is_backup else "which was left"
@@ -97,7 +97,7 @@ def _plain(session: SessionPurge) -> dict[str, Any]:
         **session.counts.to_record(),
         "own": str(session.own) if session.own is not None else None,
         "removed": session.removed,
-        "agent_forks": [one.path for one in session.agent_forks],
+        "agent_forks": [agent_fork.path for agent_fork in session.agent_forks],
         "linked": session.remaining.linked,
         "finishes": session.finishes,
     }

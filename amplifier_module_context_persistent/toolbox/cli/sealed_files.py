@@ -97,11 +97,11 @@ def how_to_read(directory: str) -> str:
     sealed = sealed_files_in(directory)
     if not sealed:
         return ""
-    one = shlex.quote(one_line(sealed[0]))
+    example = shlex.quote(one_line(sealed[0]))
     all_ = shlex.quote(one_line(directory))
     return (
-        f"{counted(len(sealed), 'sealed file')} in {one_line(directory)}; `context-persistent show {one} --identity "
-        f"KEY` shows one, and `context-persistent import {all_} --identity KEY` makes sessions of all"
+        f"{counted(len(sealed), 'sealed file')} in {one_line(directory)}; "
+        f"`context-persistent show {example} --identity KEY` shows one, and `context-persistent import {all_} --identity KEY` makes sessions of all"
     )
 
 

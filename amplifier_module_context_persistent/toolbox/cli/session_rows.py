@@ -81,9 +81,9 @@ class SessionRows:
             width_with_model = _width_of(self._columns) + _MODEL_COLUMNS + 1
             self._has_model = not in_full and width_with_model <= output.width
 
-    def show(self, one: ListedSession) -> None:
+    def show(self, listed: ListedSession) -> None:
         """Print one row of the list for a session. Before the first row, print the heads of the columns."""
-        seen = one.seen
+        seen = listed.seen
         if not self.count:
             self._row(list(self._columns), Text("STATE"), "MODEL", "SESSION", style="bold")
         self.count += 1
@@ -92,11 +92,11 @@ class SessionRows:
             self._output.print(Text(escaped(one_line(self._project)), "bold"), overflow="fold")
         session_id = self._shortest.get(seen.session.id, seen.session.id)
         state = Text(seen.state, _STATES.get(seen.state, ""))
-        self._row(self._cells(one), state, seen.model, escaped(one_line(session_id)))
-        self._show_words(one)
+        self._row(self._cells(listed), state, seen.model, escaped(one_line(session_id)))
+        self._show_words(listed)
 
-    def _cells(self, one: ListedSession) -> list[str]:
-        seen = one.seen
+    def _cells(self, listed: ListedSession) -> list[str]:
+        seen = listed.seen
         cells = {"AGE": age(time.time() - seen.last_s) if seen.has_time else "?"}
         if seen.duration_s is not None:
             cells["TOOK"] = time_taken(seen.duration_s)
@@ -104,11 +104,11 @@ class SessionRows:
             cells["MESSAGES"] = f"{seen.messages:,}"
             cells["TOKENS"] = scaled(seen.tokens, "kMGT")
             cells["SIZE"] = scaled(seen.size_bytes, "kMGT")
-            if one.resuming is not None:
-                cells["RESUME"] = _resuming(one.resuming)
-            if one.total is not None:
-                cells["TURNS"] = f"{one.total.turns:,}"
-                cells["COST"] = money_of(one.total.bill)
+            if listed.resuming is not None:
+                cells["RESUME"] = _resuming(listed.resuming)
+            if listed.total is not None:
+                cells["TURNS"] = f"{listed.total.turns:,}"
+                cells["COST"] = money_of(listed.total.bill)
         return [cells.get(name, "") for name in self._columns]
 
     def _show_words(self, row: ListedSession) -> None:
@@ -129,9 +129,9 @@ class SessionRows:
         if self._in_full and not overview.error:
             self._show_facts(row)
 
-    def _show_facts(self, one: ListedSession) -> None:
+    def _show_facts(self, listed: ListedSession) -> None:
         """Print when a session began, how long it took, its model, its failed calls, and the cost of resuming it."""
-        seen = one.seen
+        seen = listed.seen
         facts = []
         if seen.first_message:
             facts.append(f"began {seen.first_message[:16].replace('T', ' ')}")
@@ -139,11 +139,11 @@ class SessionRows:
             facts.append(duration(seen.duration_s))
         if seen.model:
             facts.append(seen.model)
-        if one.total is not None and one.total.failed_calls:
-            facts.append(counted(one.total.failed_calls, "failed call"))
+        if listed.total is not None and listed.total.failed_calls:
+            facts.append(counted(listed.total.failed_calls, "failed call"))
         self._say(", ".join(facts))
-        if one.resuming is not None:
-            self._say(resuming_line(one.resuming))
+        if listed.resuming is not None:
+            self._say(resuming_line(listed.resuming))
 
     def _say(self, text: str, *, style: str = "dim") -> None:
         """Print a line below a row, cut to the width of the terminal, or to `_PIPE_WIDTH`."""

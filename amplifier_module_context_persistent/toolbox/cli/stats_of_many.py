@@ -32,7 +32,7 @@ _UNITS = "kMGT"
 _UNKNOWN = "?"
 _UNKNOWNS = {"tag": "no tag", "project": "no project"}
 """The words shown for sessions without a tag or a project; other missing keys are shown as `?`."""
-_OF_CALLS = frozenset(one.name for one in fields(Total)) - {"sessions", "sub_agents", "bill"}
+_OF_CALLS = frozenset(column.name for column in fields(Total)) - {"sessions", "sub_agents", "bill"}
 """The figures about calls. They are null in a row for a model, because a model makes no calls."""
 _OF_REQUESTS = frozenset(Bill().to_json()) | {"turns"}
 """The figures about requests. They are null in a row for a tool, because a tool makes no requests."""
@@ -193,12 +193,12 @@ def _count(count: int) -> str:
     return f"{count:,}" if count else ""
 
 
-def _times(one: Total) -> tuple[str, str]:
+def _times(total: Total) -> tuple[str, str]:
     """Return the sum of the times of calls, and the median."""
-    if not one.calls_s:
+    if not total.calls_s:
         return _NO_TIMES
-    median = duration(one.median_s) if one.median_s is not None else ""
-    return duration(one.calls_s), median
+    median = duration(total.median_s) if total.median_s is not None else ""
+    return duration(total.calls_s), median
 
 
 def _bill_cells(bill: Bill) -> tuple[str, str, str, str]:

@@ -147,8 +147,8 @@ def _forget(place: str, *, dry_run: bool) -> None:
     if not forgotten:
         known = one_line(", ".join(map(str, synced_places()))) or "none"
         raise UnusableError(f"no sync with {one_line(place)} is noted; noted places: {known}")
-    for one in forgotten:
-        say(f"Forgotten: {one_line(str(one))}. What is there stays; the next sync with it notes it again.")
+    for synced_place in forgotten:
+        say(f"Forgotten: {one_line(str(synced_place))}. What is there stays; the next sync with it notes it again.")
 
 
 def _count_sessions(erasing: Sequence[ErasingStep]) -> int:
@@ -189,15 +189,15 @@ def _projects(sessions: Sequence[SessionFile]) -> str:
 
     For a single project, the text also has the repository that its logs name.
     """
-    named = one_line(named_projects(sessions))
+    project_names = one_line(named_projects(sessions))
     if len({session.project for session in sessions}) > 1:
-        return named
+        return project_names
     remotes = Remotes()
     remote = next(filter(None, map(remotes.of, sessions)), "")
     return (
-        f"{named}, and its repository is {one_line(remote)}"
+        f"{project_names}, and its repository is {one_line(remote)}"
         if remote
-        else f"{named}, and its sessions name no git remote"
+        else f"{project_names}, and its sessions name no git remote"
     )
 
 
@@ -237,8 +237,10 @@ class _Plan:
         all_erasing: list[ErasingStep] = []
         for step in list(self.steps):
             erasing: list[ErasingStep] = []
-            for held in step.held:
-                erasing += erasing_steps(held.session, held.side, held.erasures, is_chosen=True)
+            for erased_content in step.held:
+                erasing += erasing_steps(
+                    erased_content.session, erased_content.side, erased_content.erasures, is_chosen=True
+                )
             if erasing:
                 self.steps.remove(step)
                 all_erasing += erasing
@@ -315,8 +317,8 @@ def _name(side: Side) -> str:
 
 def _called(session_id: str, log: str) -> str:
     """Return a session's id, followed by its name if the session has a name."""
-    named = read_name(log).name
-    return f"{session_id} ({cut(one_line(named), _NAME_CELLS)})" if named else session_id
+    name = read_name(log).name
+    return f"{session_id} ({cut(one_line(name), _NAME_CELLS)})" if name else session_id
 
 
 def _what_goes(step: ErasingStep) -> str:
@@ -325,8 +327,8 @@ def _what_goes(step: ErasingStep) -> str:
     counts = step.purge.counts if step.purge is not None else None
     if counts is None:
         return "nothing"
-    said = [(counts.messages_removed, "removed"), (counts.messages_redacted, "redacted")]
-    parts = [f"{counted(number, 'message')} {fate}" for number, fate in said if number]
+    counts_by_fate = [(counts.messages_removed, "removed"), (counts.messages_redacted, "redacted")]
+    parts = [f"{counted(number, 'message')} {fate}" for number, fate in counts_by_fate if number]
     return ", ".join(parts) or "copies and records of what was erased"
 
 

@@ -76,7 +76,9 @@ def _parts(log: str, others: tuple[str, ...], ending: str) -> list[str]:
     directory, name = os.path.split(log)
     bases = "|".join(map(re.escape, (name, name + NOTE_SUFFIX, *others)))
     part = re.compile(rf"(?:{bases}){_BACKUP}{ending}")
-    return sorted(os.path.join(directory, one) for one in os.listdir(directory) if part.fullmatch(one))
+    return sorted(
+        os.path.join(directory, file_name) for file_name in os.listdir(directory) if part.fullmatch(file_name)
+    )
 
 
 def _is_of(path: str, log: str) -> bool:

@@ -95,7 +95,7 @@ class WrittenFiles:
         path = os.path.join(os.path.dirname(self.log), name)
         try:
             size = os.lstat(path).st_size
-            return any(size == one[0] for one in known) and content_of(path) in known
+            return any(size == content[0] for content in known) and content_of(path) in known
         except FileNotFoundError:
             return False
 
@@ -119,7 +119,10 @@ class WrittenFiles:
 
     def expect(self, name: str, content: Content) -> None:
         """Note a content that a file is about to get, in addition to the noted contents that it may have now."""
-        self.contents[name] = [*(one for one in self.contents.get(name, ()) if one != content), content]
+        self.contents[name] = [
+            *(known_content for known_content in self.contents.get(name, ()) if known_content != content),
+            content,
+        ]
         self.save()
 
     def settle(self, name: str, content: Content) -> None:
@@ -152,7 +155,7 @@ def _contents(named: dict[str, Any]) -> dict[str, list[Content]]:
     found: dict[str, list[Content]] = {}
     for name, values in named.items():
         if os.path.basename(name) == name and isinstance(values, list):
-            found[name] = [(int(one[0]), str(one[1])) for one in values if _is_content(one)]
+            found[name] = [(int(pair[0]), str(pair[1])) for pair in values if _is_content(pair)]
     return found
 
 

@@ -82,4 +82,6 @@ def are_same_lines(found: Index, known: Index) -> bool:
     mine, theirs = found.columns, known.columns
     if (mine.offsets, mine.checks, mine.flags) != (theirs.offsets, theirs.checks, theirs.flags):
         return False
-    return [(one.kind, one.offset) for one in found.damage] == [(one.kind, one.offset) for one in known.damage]
+    return [(finding.kind, finding.offset) for finding in found.damage] == [
+        (finding.kind, finding.offset) for finding in known.damage
+    ]

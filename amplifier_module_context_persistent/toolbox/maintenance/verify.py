@@ -147,7 +147,7 @@ def verify_log(path: str, *, files: FileSystem | None = None) -> Report:
             _add_file(report, file)
         else:
             lost = damaged_frames(reader)
-            of_frames = [Finding("archive_frame", one.detail, one.line, one.offset) for one in lost]
+            of_frames = [Finding("archive_frame", damage.detail, damage.line, damage.offset) for damage in lost]
             report.damage = [*of_frames, *report.damage]
             if not lost:
                 report.damage += _columns(reader, path, files)
@@ -224,11 +224,12 @@ def _columns(reader: ReadableLog, path: str, files: FileSystem | None) -> Iterat
     by_columns = open_reader(path, files=files)
     try:
         by_columns.follow()
-        found, index = by_columns.index, reader.index
+        found = by_columns.index
+        index = reader.index
         if by_columns.describe() != reader.describe():
             return  # the log was written to between the two readings
-        for one in damaged_frames(by_columns):
-            yield Finding("columns", one.detail, one.line, one.offset)
+        for damage in damaged_frames(by_columns):
+            yield Finding("columns", damage.detail, damage.line, damage.offset)
         if len(found) != len(index) or found.live != index.live:
             yield Finding("columns", "the columns give another history than the lines")
             return

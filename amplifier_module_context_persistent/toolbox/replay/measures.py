@@ -242,7 +242,7 @@ class Measures:
         flat: dict[str, Any] = {}
         for name, value in asdict(self).items():
             if name in _JSON_NAMES:
-                flat |= {_JSON_NAMES[name][key]: one for key, one in value.items()}
+                flat |= {_JSON_NAMES[name][key]: number for key, number in value.items()}
             else:
                 flat[name] = value
         return flat | {name: round(share, 4) for name, share in shares.items()}

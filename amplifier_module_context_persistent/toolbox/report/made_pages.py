@@ -165,8 +165,8 @@ def _made_page(given: dict[str, Any]) -> MadePage:
     Raises:
         TypeError, ValueError, KeyError, IndexError: the entry is malformed.
     """
-    contents = [(int(one[0]), str(one[1])) for one in given["contents"]]
-    below = [str(one) for one in given["below"]]
+    contents = [(int(item[0]), str(item[1])) for item in given["contents"]]
+    below = [str(item) for item in given["below"]]
     is_being_made = given["is_being_made"] is True
     return MadePage(str(given["session"]), str(given["place"]), below, contents, is_being_made)
 

@@ -234,15 +234,15 @@ def _new_plan(log: PastLog, session: _Session, window: Window, tokens_before: in
     Raises:
         FloorError: the view cannot be made to fit.
     """
-    made = window.build(log, replace(session.request, plans_now=True)).planning.compaction
-    if made is None:
+    compaction = window.build(log, replace(session.request, plans_now=True)).planning.compaction
+    if compaction is None:
         return None
-    tokens_after = made.plan.making.tokens_after
+    tokens_after = compaction.plan.making.tokens_after
     hidden_before = set((log.index.session.plan or {}).get("hidden", ()))
-    hides_others = set(made.plan.left_out.hidden) != hidden_before
+    hides_others = set(compaction.plan.left_out.hidden) != hidden_before
     if not hides_others and not session.is_worth_it(tokens_before - tokens_after):
         return None
-    return _PlannedView(made.plan.id, window.plan_record(log), made.arrangement.items, tokens_after)
+    return _PlannedView(compaction.plan.id, window.plan_record(log), compaction.arrangement.items, tokens_after)
 
 
 @dataclass(frozen=True, slots=True)

@@ -101,8 +101,8 @@ def copied_from(reader: ReadableLog, ordinals: Sequence[int], copier: MessageCop
         except ValueError as error:
             reason = f"the record at byte {offset} was overwritten ({error})"
             raise LogUnreadableError(errno.EIO, reason, reader.describe().location) from error
-        given = message_id_of(message, line, offset)
-        copied = copier.copied(ordinal, message, given, line, columns.id_hashes[ordinal])
+        given_message_id = message_id_of(message, line, offset)
+        copied = copier.copied(ordinal, message, given_message_id, line, columns.id_hashes[ordinal])
         if copied is not None:
             yield copied
 
@@ -156,9 +156,9 @@ class MessageCopier:
             self.refused[ordinal] = str(reason_given)
             return None
         timed = bool(timestamp_of(message))
-        named = given_id(message) is not None
+        has_own_id = given_id(message) is not None
         renamed = given if own != given else None
-        return CopiedMessage(ordinal, str(message["role"]), own, body, timed, renamed, named)
+        return CopiedMessage(ordinal, str(message["role"]), own, body, timed, renamed, has_own_id)
 
 
 def check_size(body_bytes: int) -> None:
@@ -316,9 +316,9 @@ def copy_log(
             for line in lines:
                 size += len(line)
                 digest.update(line)
-            shown = shown_location(target)
+            shown_target = shown_location(target)
             sha256 = digest.hexdigest()
-            return LogCopy(described.location, shown, size, len(reader.index), sha256, damage_in(reader))
+            return LogCopy(described.location, shown_target, size, len(reader.index), sha256, damage_in(reader))
         with new_log(target, reads_back=True, needed_bytes=described.size_bytes) as new:
             for line in lines:
                 size += len(line)

@@ -36,10 +36,10 @@ def write_mark(log_id: str, session_id: str = "", message_id: str | None = None)
 
 def mark_of(record: Mapping[str, Any]) -> ExportMark | None:
     """Return the mark that an export put into a record, or None if the record has no valid mark."""
-    given = record.get(MARK_KEY)
-    if not isinstance(given, dict):
+    mark = record.get(MARK_KEY)
+    if not isinstance(mark, dict):
         return None
-    log_id, session_id, message_id = given.get("log", ""), given.get("session", ""), given.get("message", "")
+    log_id, session_id, message_id = mark.get("log", ""), mark.get("session", ""), mark.get("message", "")
     if not (isinstance(log_id, str) and isinstance(session_id, str) and isinstance(message_id, str)):
         return None
     if not log_id and not session_id:

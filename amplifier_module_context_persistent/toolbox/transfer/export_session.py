@@ -75,9 +75,9 @@ def _anthropic(view: SessionView) -> Iterator[str]:
 
 def _body(head: dict[str, Any], body: dict[str, Any]) -> Iterator[str]:
     messages = body.pop("messages")
-    given = {key: value for key, value in head.items() if value} | body
-    opened = to_json(given).removesuffix("}")
-    if given:
+    fields = {key: value for key, value in head.items() if value} | body
+    opened = to_json(fields).removesuffix("}")
+    if fields:
         opened += ","
     yield f'{opened}"messages":[\n'
     yield from json_lines(messages)
@@ -282,13 +282,13 @@ def _sendable(message: Message, clean: Message) -> Message:
     content = message.get("content")
     if not isinstance(content, list):
         return clean
-    kept = []
+    sendable_blocks = []
     for before, after in zip(content, clean["content"], strict=True):
         is_changed_thinking = is_block(before, THINKING_BLOCKS) and before != after
         if not is_changed_thinking:
-            kept.append(after)
-    if len(kept) < len(content):
-        clean = {**clean, "content": kept or [{"type": "text", "text": REDACTED}]}
+            sendable_blocks.append(after)
+    if len(sendable_blocks) < len(content):
+        clean = {**clean, "content": sendable_blocks or [{"type": "text", "text": REDACTED}]}
     return clean
 
 

@@ -45,11 +45,11 @@ class ForkRecords:
         yield self._header()
         index = self.transcript.reader.index
         ordinals = self.past.ordinals
-        for one in carry(self.transcript.reader, ordinals, rename=lambda _: self.new_id(), refused=self.refused):
-            provider, model = index.model_of(one.ordinal)
+        for copied in carry(self.transcript.reader, ordinals, rename=lambda _: self.new_id(), refused=self.refused):
+            provider, model = index.model_of(copied.ordinal)
             if provider:  # its receipt is not copied
                 yield encode_control("asked", provider=provider, model=model)
-            yield one.body
+            yield copied.body
         yield from map(encode_object, index.session.usage.values())
         for what, provider, model in sorted(index.session.learned):
             yield encode_control("learned", what=what, provider=provider, model=model)

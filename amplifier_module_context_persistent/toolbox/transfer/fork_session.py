@@ -191,8 +191,8 @@ def _is_begun(target: str, transcript: Transcript, past: HistoryPrefix) -> bool:
     """Return whether an earlier call for the same fork was interrupted after it wrote the log."""
     if not is_unfinished(target):
         return False
-    with Transcript(target) as made:
-        header = made.header
+    with Transcript(target) as fork:
+        header = fork.header
         origin = log_id_in(transcript.reader.index.headers) or None
     return (header.get("parent_log_id"), header.get("forked_from")) == (origin, past.message_id)
 

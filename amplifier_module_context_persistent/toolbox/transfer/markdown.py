@@ -109,8 +109,8 @@ def fenced(text: str, language: str = "") -> str:
 
 def inline(text: str) -> str:
     """Return the first 200 characters of a text on one line, with all markup escaped."""
-    shown = _visible(text[:200]).replace("\n", " ").replace("\t", " ")
-    return "".join(map(_escaped, shown))
+    visible = _visible(text[:200]).replace("\n", " ").replace("\t", " ")
+    return "".join(map(_escaped, visible))
 
 
 def _escaped(character: str) -> str:
@@ -125,12 +125,12 @@ def _heading(message: Message, role: str, metadata: Mapping[str, Any], facts: Se
     if role == "user" and not is_human(message):
         title += f" ({inline(str(metadata.get('source') or 'inserted'))})"
     time = metadata.get("timestamp") or message.get("timestamp")
-    shown = [title, *facts]
+    parts = [title, *facts]
     if isinstance(time, str):
-        shown.append(inline(time[:19].replace("T", " ")))
+        parts.append(inline(time[:19].replace("T", " ")))
     if isinstance(message_id := metadata.get("message_id"), str):
-        shown.append(inline(message_id))
-    return "### " + " · ".join(shown)
+        parts.append(inline(message_id))
+    return "### " + " · ".join(parts)
 
 
 def _part(part: TextPart) -> str:
@@ -190,8 +190,8 @@ def _prose(line: str) -> str:
 def _fenced_lines(lines: list[str], language: str) -> list[str]:
     longest = max((len(run) for line in lines for run in re.findall("`+", line)), default=0)
     fence = "`" * max(3, longest + 1)
-    named = language.strip() if _LANGUAGE.fullmatch(language.strip()) else ""
-    return [fence + named, *lines, fence]
+    info_string = language.strip() if _LANGUAGE.fullmatch(language.strip()) else ""
+    return [fence + info_string, *lines, fence]
 
 
 def _visible(text: str) -> str:
@@ -322,8 +322,8 @@ class SessionMarkdown:
     def _message(self, position: int, message: Message, sums: tuple[_Sums, ...]) -> str:
         billed = self._bills.of(message)
         outcome = self._calls.outcome_of_result(self._transcript.reader.index.live, position, message)
-        for one in sums:
-            one.take(message, billed, outcome)
+        for totals in sums:
+            totals.take(message, billed, outcome)
         facts = []
         tool = ""
         if outcome is not None:
@@ -351,16 +351,16 @@ def _bill(billed: RequestBill) -> str:
     if read <= 0 and written <= 0:
         return ""
     mark = "~" if billed.is_estimated else ""
-    said = list[str]()
+    parts = list[str]()
     if read > 0:
         share = f" ({100 * cached / read:.0f} % cached)" if cached > 0 else ""
-        said.append(f"{read:,} tokens read{share}")
+        parts.append(f"{read:,} tokens read{share}")
     if written > 0:
-        said.append(f"{mark}{written:,} written")
+        parts.append(f"{mark}{written:,} written")
     if cost > 0:
         dollars = f"${cost:.4f}" if cost < 0.095 else f"${cost:,.2f}"
-        said.append(f"{mark}{dollars}")
-    return ", ".join(said)
+        parts.append(f"{mark}{dollars}")
+    return ", ".join(parts)
 
 
 def _duration(seconds: float) -> str:

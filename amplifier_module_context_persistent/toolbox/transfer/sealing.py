@@ -201,9 +201,9 @@ class _Pieces(io.RawIOBase):
         except BaseException as error:
             self.failed = error
             raise
-        given = bytes(self._waiting[:size])
+        data = bytes(self._waiting[:size])
         del self._waiting[:size]
-        return given
+        return data
 
 
 class _Writer:

@@ -114,18 +114,18 @@ def with_sub_agents(sessions: Sequence[Overview]) -> Iterator[list[Overview]]:
     families = {project: Families(of_project) for project, of_project in logs.items()}
     lines: dict[str, list[str]] = {}
     for seen in sessions:
-        one = seen.session
-        lines[str(one.path)] = families[one.project].line_of(one.id) if one.project else [one.id]
+        session = seen.session
+        lines[str(session.path)] = families[session.project].line_of(session.id) if session.project else [session.id]
     groups: dict[tuple[str, str], list[Overview]] = {}
 
     def order(seen: Overview) -> tuple[str, int, int, str]:
-        one = seen.session
-        return one.project, len(lines[str(one.path)]), len(one.id), one.id
+        session = seen.session
+        return session.project, len(lines[str(session.path)]), len(session.id), session.id
 
     for seen in sorted(sessions, key=order):
-        one = seen.session
-        root = lines[str(one.path)][-1] if one.project else str(one.path)
-        groups.setdefault((one.project, root), []).append(seen)
+        session = seen.session
+        root = lines[str(session.path)][-1] if session.project else str(session.path)
+        groups.setdefault((session.project, root), []).append(seen)
     yield from groups.values()
 
 
@@ -170,7 +170,7 @@ def _find_files(deletion: Deletion, path: str) -> None:
     if lock:
         with_lock = deletion.host_files or deletion.files  # it is the host's; alone it is deleted with the log
         with_lock.insert(0, lock)
-    deletion.agent_forks = [one.path for one in agent_forks_of(log_id_in([header_at_start(path)]))]
+    deletion.agent_forks = [agent_fork.path for agent_fork in agent_forks_of(log_id_in([header_at_start(path)]))]
     deletion.doubtful = doubtful_parts(path, HOSTS_NAMES)
     deletion.finishes = WrittenFiles.beside(path).begun == DELETING
     deletion.linked = with_other_names([*deletion.files, *catalogue_files(path)])
@@ -217,7 +217,7 @@ def delete_session(
         if host_files:
             others += [name for name in deletion.host_files if name != _lock_left(path)]
         try:
-            gone = delete_log(path, deletion.seen.size_bytes, begin=begin_noted, others=others)
+            removed = delete_log(path, deletion.seen.size_bytes, begin=begin_noted, others=others)
         except DeleteError:
             note.begun = before
             with contextlib.suppress(OSError):  # the next deletion finishes this one
@@ -227,7 +227,7 @@ def delete_session(
     if is_hosts_log(path):
         with contextlib.suppress(OSError):  # the directory contains something else
             os.rmdir(os.path.dirname(path))
-    return gone + _remove_lock(path)
+    return removed + _remove_lock(path)
 
 
 def _place_of(deletion: Deletion) -> str:

@@ -52,7 +52,7 @@ def is_about(
 
 def _begins_alike(erasure: Erasure, talk: Sequence[TalkName]) -> bool:
     """Return whether a conversation and an erased one are the same, up to the end of the shorter one."""
-    hashes = [salted_name(erasure.salt, one.name) for one in talk]
+    hashes = [salted_name(erasure.salt, talk_name.name) for talk_name in talk]
     known_by = erasure.fingerprints
     return bool(hashes) and (hashes[-1] in known_by.talk or not known_by.talk_ends.isdisjoint(hashes))
 

@@ -47,8 +47,8 @@ def origin_of(log: str | Path) -> Origin:
     metadata: dict[str, Any] = {} if is_stored else read_metadata(Path(log).parent)
     if "forked_from" in header or "forked_from_turn" in metadata:
         return Origin(is_fork=True)
-    named = (header.get("parent_id"), metadata.get("parent_id"))
-    parent = next((one for one in named if isinstance(one, str) and one), "")
+    noted_parents = (header.get("parent_id"), metadata.get("parent_id"))
+    parent = next((noted_id for noted_id in noted_parents if isinstance(noted_id, str) and noted_id), "")
     return Origin(parent=parent, is_imported="imported_from" in header)
 
 
@@ -95,15 +95,15 @@ class Families:
         if session_id in self._roots:
             return ""
         log = self._logs[session_id]
-        named = [parent for parent in possible_roots(session_id) if parent in self._logs]
-        if not named and stored_name(str(log)) is not None:  # each log would have to be opened
+        parents = [parent for parent in possible_roots(session_id) if parent in self._logs]
+        if not parents and stored_name(str(log)) is not None:  # each log would have to be opened
             return ""
         origin = origin_of(log)
         if not origin.may_be_sub_agent(session_id):
             return ""
         if origin.parent in self._logs and origin.parent != session_id:
             return origin.parent
-        return next((parent for parent in named if is_named_by_host(session_id, parent)), "")
+        return next((parent for parent in parents if is_named_by_host(session_id, parent)), "")
 
 
 def sub_agents_of(logs: Iterable[str], candidates: Sequence[SessionFile]) -> list[SessionFile]:

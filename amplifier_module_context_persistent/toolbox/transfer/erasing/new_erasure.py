@@ -34,14 +34,16 @@ def erasure_of(
         purges: the salts of the erasures that purges of the log have carried out.
     """
     salt = token_hex(16)
-    talk = [one for one in source.talk if what == TEXT or (one.is_own and one.chars >= LONG_ANSWER)]
+    talk = [
+        talk_name for talk_name in source.talk if what == TEXT or (talk_name.is_own and talk_name.chars >= LONG_ANSWER)
+    ]
     fingerprints = Fingerprints(
         names=frozenset(salted_name(salt, name) for name in (*source.names, *source.messages)),
         count=source.count,
         content=salted_name(salt, source.content) if source.content else "",
         answers=frozenset(salted_name(salt, name) for name in source.answers),
-        talk=frozenset(salted_name(salt, one.name) for one in talk),
-        talk_ends=frozenset(salted_name(salt, one.name) for one in talk if one.is_end),
+        talk=frozenset(salted_name(salt, talk_name.name) for talk_name in talk),
+        talk_ends=frozenset(salted_name(salt, talk_name.name) for talk_name in talk if talk_name.is_end),
     )
     if len(source.id_hashes) > _MOST_IDS:  # an incomplete list would look complete
         ids = ErasedIds(has_more=True)

@@ -118,8 +118,8 @@ def agent_forks(log_id: str | None = None) -> list[AgentFork]:
         return []
     check_regular(status, place)
     known = _read(place, (status.st_ino, status.st_size, status.st_mtime_ns))
-    wanted = known if log_id is None else [one for one in known if one.log_id == log_id]
-    return [one for one in wanted if os.path.isfile(one.path) or one.parts()]
+    wanted = known if log_id is None else [agent_fork for agent_fork in known if agent_fork.log_id == log_id]
+    return [agent_fork for agent_fork in wanted if os.path.isfile(agent_fork.path) or agent_fork.parts()]
 
 
 @lru_cache(maxsize=1)
@@ -131,12 +131,12 @@ def _read(place: Path, _stamp: tuple[int, int, int]) -> list[AgentFork]:
             value = json.loads(line)
             path = str(value["path"])
             content = (int(value["size"]), str(value["sha256"]))
-            one = found.setdefault(path, AgentFork(path, str(value["agent"]), str(value["log"])))
-            if one.log_id != value["log"]:  # the first file was removed, and its name given to another one
-                one = AgentFork(path, str(value["agent"]), str(value["log"]))
-                found[path] = one
+            agent_fork = found.setdefault(path, AgentFork(path, str(value["agent"]), str(value["log"])))
+            if agent_fork.log_id != value["log"]:  # the first file was removed, and its name given to another one
+                agent_fork = AgentFork(path, str(value["agent"]), str(value["log"]))
+                found[path] = agent_fork
             if content != NOTHING:
-                one.contents.append(content)
+                agent_fork.contents.append(content)
     return list(found.values())
 
 
@@ -149,26 +149,28 @@ def agent_forks_of(log_id: str) -> list[AgentFork]:
     return agent_forks(log_id) if log_id else []
 
 
-def redact_agent_fork(one: AgentFork, replace: Replace) -> None:
+def redact_agent_fork(agent_fork: AgentFork, replace: Replace) -> None:
     """Write a file of ours again with a text replaced. Ids, names and times stay.
 
     Raises:
         OSError: the file cannot be read or written, or the agent changed it; nothing was written.
     """
-    before = os.stat(one.path)
+    before = os.stat(agent_fork.path)
     digest = hashlib.sha256()
     size = 0
-    with NewFile(one.path, replace=True) as new:
-        with open(one.path, "rb") as lines:
+    with NewFile(agent_fork.path, replace=True) as new:
+        with open(agent_fork.path, "rb") as lines:
             for line in lines:
                 redacted = _redacted(line, replace)
                 digest.update(redacted)
                 size += len(redacted)
                 new.write(redacted)
         content = (size, digest.hexdigest())
-        note_agent_fork(one.path, one.agent, one.log_id, content)
-        if not one.is_ours() or not os.path.samestat(os.stat(one.path), before):
-            raise OSError(errno.EBUSY, f"{one.agent} went on with it during the purge; purge again", one.path)
+        note_agent_fork(agent_fork.path, agent_fork.agent, agent_fork.log_id, content)
+        if not agent_fork.is_ours() or not os.path.samestat(os.stat(agent_fork.path), before):
+            raise OSError(
+                errno.EBUSY, f"{agent_fork.agent} went on with it during the purge; purge again", agent_fork.path
+            )
         new.finish()
 
 
@@ -178,10 +180,10 @@ def _redacted(line: bytes, replace: Replace) -> bytes:
     return line if changed == value else to_json(changed).encode("utf-8", "replace") + b"\n"
 
 
-def matches_in(one: AgentFork, replace: Replace) -> str:
+def matches_in(agent_fork: AgentFork, replace: Replace) -> str:
     """Return how many lines of a file a redaction would change, such as `2 lines`; "" for none, or if it is missing.
 
     Raises:
         OSError: the file cannot be read.
     """
-    return told_lines(one.path, replace) if os.path.isfile(one.path) else ""
+    return told_lines(agent_fork.path, replace) if os.path.isfile(agent_fork.path) else ""

@@ -152,7 +152,7 @@ def _note_copies(planned: SessionPurge, copies: Sequence[str]) -> None:
     changed = [os.fspath(file) for file in changed_since(planned.path) if file.name == TRANSCRIPT_NAME]
     planned.remaining.copies = [f"{copy}: the host has changed it" if copy in changed else copy for copy in copies]
     forks = agent_forks_of(planned.log_id)
-    planned.remaining.copies += [f"{one.path}: a fork to {one.agent}" for one in forks]
+    planned.remaining.copies += [f"{agent_fork.path}: a fork to {agent_fork.agent}" for agent_fork in forks]
     planned.remaining.is_certain = bool(changed or planned.remaining.linked or forks) and not planned.is_nothing
 
 
@@ -170,15 +170,15 @@ def _note_matches(planned: SessionPurge, files: Iterable[str], replace: Replace)
 
 def _look_at_agent_forks(planned: SessionPurge, found: Iterable[AgentFork], replace: Replace) -> None:
     """Add the sessions of other agents that hold a text: those that are still ours, and those that went on."""
-    for one in found:
-        planned.removed += one.parts()
-        matches = matches_in(one, replace)
-        if matches and one.is_ours():
-            planned.agent_forks.append(one)
-            if one.has_other_names():
-                planned.remaining.linked.append(one.path)
+    for agent_fork in found:
+        planned.removed += agent_fork.parts()
+        matches = matches_in(agent_fork, replace)
+        if matches and agent_fork.is_ours():
+            planned.agent_forks.append(agent_fork)
+            if agent_fork.has_other_names():
+                planned.remaining.linked.append(agent_fork.path)
         elif matches:
-            planned.remaining.copies.append(f"{one.path}: {matches}, a fork that went on in {one.agent}")
+            planned.remaining.copies.append(f"{agent_fork.path}: {matches}, a fork that went on in {agent_fork.agent}")
 
 
 def plan_agent_forks(what: Purge, planned: Iterable[SessionPurge]) -> list[SessionPurge]:
@@ -191,14 +191,14 @@ def plan_agent_forks(what: Purge, planned: Iterable[SessionPurge]) -> list[Sessi
     """
     if what.redact is None:
         return []
-    known = {one.log_id for one in planned if one.log_id}
+    known = {agent_fork.log_id for agent_fork in planned if agent_fork.log_id}
     alone = list[SessionPurge]()
-    for one in agent_forks():
-        if one.log_id in known:
+    for agent_fork in agent_forks():
+        if agent_fork.log_id in known:
             continue
-        purge = SessionPurge(one.path, is_log=False)
+        purge = SessionPurge(agent_fork.path, is_log=False)
         try:
-            _look_at_agent_forks(purge, [one], what.redact)
+            _look_at_agent_forks(purge, [agent_fork], what.redact)
         except OSError as error:
             purge.error = reason_of(error)
         purge.remaining.is_certain = bool(purge.remaining.copies or purge.remaining.linked)
@@ -212,17 +212,17 @@ def _id_holds(path: str, session_id: str | None, replace: Replace) -> bool:
     ids = [session_id or ""]
     if stored_name(path) is None and is_hosts_log(path):
         ids.append(os.path.basename(os.path.dirname(os.path.abspath(path))))
-    return any(replace(one) != one for one in ids)
+    return any(replace(name) != name for name in ids)
 
 
 def _backups_to_go(path: str, what: Purge, planned: SessionPurge) -> list[str]:
     """Return the copies that a rewind kept and that must be deleted, because they contain content to be removed."""
-    kept = backups(path)
+    files = backups(path)
     if what.redact is not None:
-        kept = [file for file in kept if told_matches(file, what.redact)]
+        files = [file for file in files if told_matches(file, what.redact)]
     elif planned.counts.is_nothing and not planned.finishes:
-        kept = []
-    return list(map(os.fspath, kept))
+        files = []
+    return list(map(os.fspath, files))
 
 
 def _falls_behind(own: list[Path], what: Purge, planned: SessionPurge) -> bool:
@@ -261,7 +261,7 @@ def still_holding(planned: SessionPurge, what: Purge) -> list[str]:
     path = planned.path
     if what.redact is None:
         return []
-    found = [(one.path, matches_in(one, what.redact)) for one in planned.agent_forks]
+    found = [(agent_fork.path, matches_in(agent_fork, what.redact)) for agent_fork in planned.agent_forks]
     left = [f"{file}: {matches}" for file, matches in found if matches]
     if stored_name(path) is not None or not os.path.lexists(path):
         return left
@@ -316,9 +316,9 @@ def places_left(name: str | None = None, *, tails: bool = True) -> list[tuple[st
         For each place the path that the log would have, and the paths of the files.
     """
     found = []
-    named = "*" if name is None else glob.escape(name)
+    name_pattern = "*" if name is None else glob.escape(name)
     for root in projects_dirs():
-        for directory in sorted(root.glob(f"*/sessions/{named}")):
+        for directory in sorted(root.glob(f"*/sessions/{name_pattern}")):
             log = os.fspath(directory / LOG_NAME)
             with contextlib.suppress(OSError):  # it is not a directory, or cannot be read
                 left = place_left(log, HOSTS_NAMES, tails=tails)
@@ -361,9 +361,9 @@ def purge_session(
     else:
         remove_left(planned.removed, planned.path)
     if what.redact is not None:
-        for one in planned.agent_forks:
+        for agent_fork in planned.agent_forks:
             with contextlib.suppress(OSError):  # `still_holding` names it
-                redact_agent_fork(one, what.redact)
+                redact_agent_fork(agent_fork, what.redact)
     return done
 
 

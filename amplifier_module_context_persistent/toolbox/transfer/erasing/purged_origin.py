@@ -83,10 +83,10 @@ def without_purged(origin: Transcript, target: str, *, again: bool) -> Iterator[
         OSError: a list of erasures cannot be read, or a purged copy cannot be written.
     """
     undone = [] if again else _undone_by_fork(origin, target)
-    told = [_sentence(erasure) for erasure in undone]
+    sentences = [_sentence(erasure) for erasure in undone]
     purges = [erasure for erasure in undone if erasure.what != SESSION]
     if not purges:
-        yield PurgedOrigin(origin, origin, told)
+        yield PurgedOrigin(origin, origin, sentences)
         return
     why = why_refused(purges[-1])
     with PrivateDirectory() as directory:
@@ -98,7 +98,7 @@ def without_purged(origin: Transcript, target: str, *, again: bool) -> Iterator[
             if not len(purged):
                 raise ErasedError(f"{why}; nothing is left of it; {_ADVICE}")
             try:
-                yield PurgedOrigin(purged, origin, told, _replace_all(purges))
+                yield PurgedOrigin(purged, origin, sentences, _replace_all(purges))
             except PlaceError as error:
                 raise PlaceError(f"{error}; {why}; {_ADVICE}") from error
 

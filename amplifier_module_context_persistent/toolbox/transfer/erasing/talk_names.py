@@ -93,14 +93,14 @@ def _each_name(messages: Iterable[tuple[bool, Message]]) -> Iterator[TalkName]:
     digest, chars, before, has_own = sha256(), 0, "", False
     for is_own, message in messages:
         role = message.get("role")
-        said = _said(message) if role in ("user", "assistant") else ""
-        if not said:
+        words = _said(message) if role in ("user", "assistant") else ""
+        if not words:
             continue
         if role == "user" and before == "assistant":
             yield TalkName(digest.hexdigest(), chars, is_end=False, is_own=has_own)
-        piece = f" {said}" if role == before else f"\n{role}: {said}"
+        piece = f" {words}" if role == before else f"\n{role}: {words}"
         digest.update(piece.encode("utf-8", "surrogatepass"))
-        chars += len(said)
+        chars += len(words)
         before = str(role)
         has_own = has_own or is_own
     if before == "assistant":

@@ -122,7 +122,7 @@ def _inherited(reader: ReadableLog, found: Sequence[Erasure], about: Sequence[Er
     """Return the erasures of texts that were purged from a fork's origin, without those that are about the fork."""
     salts = {erasure.salt for erasure in about}
     inherited = concerning(found, names_of_origin(reader))
-    return [one for one in inherited if one.what == TEXT and one.salt not in salts]
+    return [earlier for earlier in inherited if earlier.what == TEXT and earlier.salt not in salts]
 
 
 def why_refused(erasure: Erasure) -> str:

@@ -59,9 +59,9 @@ class AgentSession:
         The id is `view.new_id`, or the session's own id as a UUID. The directory is `view.working_dir`, else the
         directory that the source names, else the current directory.
         """
-        given = view.source.get("cwd")
-        named = given if isinstance(given, str) and os.path.isabs(given) else os.getcwd()
-        working_dir = str(view.redacted(view.working_dir or named))
+        source_dir = view.source.get("cwd")
+        known_dir = source_dir if isinstance(source_dir, str) and os.path.isabs(source_dir) else os.getcwd()
+        working_dir = str(view.redacted(view.working_dir or known_dir))
         session_id = view.new_id or uuid_of("", session_name(view))
         origin = "" if view.new_id else session_name(view)
         return cls(session_id, working_dir, first_time(view), origin, view.log_id, is_copy=bool(view.new_id))
@@ -72,11 +72,11 @@ class AgentSession:
 
     def messages(self, view: SessionView, family: str) -> Iterator[tuple[Message, str]]:
         """Yield the messages in the order that a provider accepts, without instructions, each with its time."""
-        given = [message for _, message in view.messages() if message["role"] not in INSTRUCTING]
-        silent = {result_id_of(message) for message in given if _is_silent(message)}
+        messages = [message for _, message in view.messages() if message["role"] not in INSTRUCTING]
+        silent = {result_id_of(message) for message in messages if _is_silent(message)}
         if family != "openai":
-            given = [with_items_as_text(message) for message in given]
-        ordered = [_as_silent(message, silent) for message in in_order(given, family)]
+            messages = [with_items_as_text(message) for message in messages]
+        ordered = [_as_silent(message, silent) for message in in_order(messages, family)]
         while ordered and ordered[-1]["role"] == "user" and given_id(ordered[-1]) is None:
             ordered.pop()  # a stand-in that only requests need at their end; here a person's message follows
         time = iso(self.began)
@@ -148,8 +148,8 @@ class AnswerUsage:
 
 def answer_usage(message: Message) -> AnswerUsage:
     """Return the usage in an answer's metadata."""
-    given = metadata_of(message).get("usage")
-    plain: dict[str, Any] = given if isinstance(given, dict) else {}
+    reported = metadata_of(message).get("usage")
+    plain: dict[str, Any] = reported if isinstance(reported, dict) else {}
     usage = read_usage(plain)
     if usage is None or usage.output is None or not usage.has_input:
         return AnswerUsage()

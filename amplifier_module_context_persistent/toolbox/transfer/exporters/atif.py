@@ -228,10 +228,10 @@ class _StepWriter:
             return live
         index = self._view.transcript.reader.index
         try:
-            kept, upto = kept_ordinals(replace(index, live=asked.live), plan)
+            staying_ordinals, upto = kept_ordinals(replace(index, live=asked.live), plan)
         except ValueError:
             return live
-        return [*kept, *live[upto + 1 :]]
+        return [*staying_ordinals, *live[upto + 1 :]]
 
     def _metrics(self, message: Message) -> dict[str, Any]:
         """Return the tokens and the cost of an answer's request, and add these to the sums.

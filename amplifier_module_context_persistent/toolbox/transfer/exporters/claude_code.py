@@ -115,9 +115,9 @@ def own_response_id(uuid: str) -> str:
 
 def _stop_of(message: Message) -> str:
     """Return the reason why an answer ended: the reason in the answer, else the one that its calls show."""
-    given = metadata_of(message).get("stop_reason")
-    if isinstance(given, str):
-        return given
+    stop_reason = metadata_of(message).get("stop_reason")
+    if isinstance(stop_reason, str):
+        return stop_reason
     return "tool_use" if message.get("tool_calls") else "end_turn"
 
 

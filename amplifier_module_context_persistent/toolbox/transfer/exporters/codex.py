@@ -80,17 +80,17 @@ class _Writer:
         if role == "assistant" and isinstance(model, str) and model != self._model:
             self._model = model
             yield "turn_context", {"cwd": self._session.working_dir, "model": model, **_LIKE_CODEX}
-        said = ""
+        typed_text = ""
         for item in openai_responses.write([message]):
             texts = texts_of_result(message)
             if texts:
                 item["output"] = [{"type": "input_text", "text": text} for text in texts]
             typed = _typed(item)
-            said = said or _words_in(typed)
+            typed_text = typed_text or _words_in(typed)
             yield "response_item", typed
         content = text_of(message)
         if role == "user" and is_human(message):
-            yield "event_msg", {"type": "user_message", "message": said, "kind": "plain"}
+            yield "event_msg", {"type": "user_message", "message": typed_text, "kind": "plain"}
         elif role == "assistant" and content:
             yield "event_msg", {"type": "agent_message", "message": content}
         if role != "assistant" or self._session.is_copy:

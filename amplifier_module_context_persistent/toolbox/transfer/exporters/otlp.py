@@ -79,7 +79,7 @@ class _Spans:
             "gen_ai.operation.name": "invoke_agent",
             "gen_ai.conversation.id": self._session,
             "gen_ai.agent.name": self._view.source.get("format"),
-            "gen_ai.input.messages": to_json([_message(one) for one in heard]) if heard else None,
+            "gen_ai.input.messages": to_json([_message(heard_message) for heard_message in heard]) if heard else None,
         }
         yield self._span(self._root, "", "invoke_agent", _INTERNAL, began, self._now, attributes)
 
@@ -109,7 +109,7 @@ class _Spans:
             "gen_ai.usage.cache_read.input_tokens": counts.get("cache_read_tokens"),
             "gen_ai.usage.cache_creation.input_tokens": written,
             "gen_ai.conversation.compacted": True if compacted else None,
-            "gen_ai.input.messages": to_json([_message(one) for one in heard]),
+            "gen_ai.input.messages": to_json([_message(heard_message) for heard_message in heard]),
             "gen_ai.output.messages": to_json([_message(message)]),
         }
         span_id = self._id(f"chat {position}")
@@ -179,7 +179,7 @@ def _value(value: Any) -> dict[str, Any]:
     if isinstance(value, float):
         return {"doubleValue": value}
     if isinstance(value, list):
-        return {"arrayValue": {"values": [_value(one) for one in value]}}
+        return {"arrayValue": {"values": [_value(item) for item in value]}}
     return {"stringValue": str(value)}
 
 

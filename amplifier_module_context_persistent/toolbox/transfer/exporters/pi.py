@@ -138,8 +138,8 @@ def _block(block: Message) -> Entry | None:
     source = source_of(block)
     if source is not None and source.kind == "image" and source.data:
         return {"type": "image", "data": source.data, "mimeType": source.media_type}
-    said = block_text(block)
-    return {"type": "text", "text": said} if said else None
+    words = block_text(block)
+    return {"type": "text", "text": words} if words else None
 
 
 _REASONING: Sequence[str] = ("reasoning",)

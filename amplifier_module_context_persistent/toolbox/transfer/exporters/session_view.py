@@ -34,8 +34,8 @@ class SessionView:
     @property
     def source(self) -> dict[str, Any]:
         """The `source` field in the header of an imported log, redacted; empty for a log that was not imported."""
-        given = self.transcript.header.get("source")
-        clean: dict[str, Any] = self.redacted(given if isinstance(given, dict) else {})
+        source_fields = self.transcript.header.get("source")
+        clean: dict[str, Any] = self.redacted(source_fields if isinstance(source_fields, dict) else {})
         return clean
 
     @property
@@ -51,8 +51,8 @@ class SessionView:
     @property
     def tools(self) -> list[dict[str, Any]]:
         """The tool definitions in the form of the source, redacted."""
-        given = self.source.get("tools")
-        return [tool for tool in given if isinstance(tool, dict)] if isinstance(given, list) else []
+        source_tools = self.source.get("tools")
+        return [tool for tool in source_tools if isinstance(tool, dict)] if isinstance(source_tools, list) else []
 
 
 Exporter = Callable[[SessionView], Iterator[str]]
@@ -72,8 +72,8 @@ def json_lines(values: Iterable[Any]) -> Iterator[str]:
 def session_name(view: SessionView) -> str:
     """Return a name for the session, redacted: its id, else its directory's id, else its file's name; never a path."""
     path = view.transcript.path
-    given = session_id_in(view.transcript) or Path(path).stem
-    name = well_formed(given.replace("\\", "/").rstrip("/").rpartition("/")[2]) or "session"
+    given_name = session_id_in(view.transcript) or Path(path).stem
+    name = well_formed(given_name.replace("\\", "/").rstrip("/").rpartition("/")[2]) or "session"
     return str(view.redacted(name))
 
 
@@ -90,9 +90,9 @@ def first_time(view: SessionView) -> datetime:
 
 def model_of(view: SessionView) -> str:
     """Return the model of the session: the source's model, else that of the first answer with a model, else ""."""
-    given = view.source.get("model")
-    if isinstance(given, str):
-        return given
+    source_model = view.source.get("model")
+    if isinstance(source_model, str):
+        return source_model
     for _, message in view.messages():
         if isinstance(model := metadata_of(message).get("model"), str):
             return model

@@ -151,8 +151,8 @@ def _keep(path: Path, time: str | None) -> None:
     """
     if time is None:
         return
-    kept = path.with_name(f"{path.name}{BACKUP_MARK}{''.join(filter(str.isdigit, time))}")
-    if not kept.exists():
-        with NewFile(kept) as file:
+    backup = path.with_name(f"{path.name}{BACKUP_MARK}{''.join(filter(str.isdigit, time))}")
+    if not backup.exists():
+        with NewFile(backup) as file:
             file.write(path.read_bytes())
             file.finish()

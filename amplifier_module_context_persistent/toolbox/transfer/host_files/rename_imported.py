@@ -43,10 +43,10 @@ def rename_imported(log: str | Path, before: str, title: str) -> bool:
 def _renamed(log: str | Path, metadata: Path, before: str, title: str) -> bool:
     with metadata_lock(metadata.parent):
         fields = read_metadata(metadata.parent)
-        named = name_fields({}, title, is_fork=False)
+        new_fields = name_fields({}, title, is_fork=False)
         ours = name_fields({}, before, is_fork=False)
         has_other_name = fields.get("name") not in (None, "", ours.get("name"))
-        if not fields or not named or has_other_name:
+        if not fields or not new_fields or has_other_name:
             return False
-        replace_content(WrittenFiles.beside(log), metadata, [metadata_bytes(fields | named)])
+        replace_content(WrittenFiles.beside(log), metadata, [metadata_bytes(fields | new_fields)])
     return True

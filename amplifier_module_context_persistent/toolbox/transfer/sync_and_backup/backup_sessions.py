@@ -219,8 +219,8 @@ class Backup:
                 new.finish()
         (ours, lifted) = read_erasures(self.home.erasures)
         (noted, _) = read_erasures(note)
-        note_erasures((one for salt, one in ours.items() if salt not in noted), note)
-        lift_in((one for salt, one in noted.items() if salt in lifted), note)
+        note_erasures((erasure for salt, erasure in ours.items() if salt not in noted), note)
+        lift_in((erasure for salt, erasure in noted.items() if salt in lifted), note)
 
     def held_erased(self, *, before_a_run: bool = False) -> ErasedInBackup:
         """Return the content in the backup that was erased in the home.

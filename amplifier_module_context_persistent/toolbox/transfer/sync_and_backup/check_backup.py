@@ -189,7 +189,7 @@ def why_not_whole(copy: str, log: str = "", *, strict: bool = False, files: File
             return "the log in the home has the same damage; `context-persistent verify` says where" if strict else ""
     except LogError as error:
         return reason_of(error)
-    is_cut = all(one.kind in _AT_END for one in found)
+    is_cut = all(finding.kind in _AT_END for finding in found)
     if not log:
         advice = "this home has no such session"
     elif is_cut:

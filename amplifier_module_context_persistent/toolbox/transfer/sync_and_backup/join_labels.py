@@ -73,10 +73,10 @@ def join_labels(log: str, copy: str) -> None:
         SyncError: another process has written to the log.
         LogError: a log cannot be read, or the log refused the append.
     """
-    with closing(open_reader(log)) as one, closing(open_reader(copy)) as two:
-        one.follow()
-        two.follow()
-        base, ours, theirs = _labels(one, two)
+    with closing(open_reader(log)) as log_reader, closing(open_reader(copy)) as copy_reader:
+        log_reader.follow()
+        copy_reader.follow()
+        base, ours, theirs = _labels(log_reader, copy_reader)
     joined = _joined(base, ours, theirs)
 
     def prepare(index: Index) -> list[bytes]:
@@ -119,14 +119,14 @@ def _tags_by_key(label: Label) -> dict[str, str]:
 def _joined(base: Label, ours: Label, theirs: Label) -> Label:
     """Return the name and tags of two copies together; `base` is the label that both had before."""
     if ours.name == base.name:
-        named = theirs
+        newest = theirs
     elif theirs.name == base.name:
-        named = ours
+        newest = ours
     else:
-        named = max(ours, theirs, key=lambda label: (label.name_time, label.name))
+        newest = max(ours, theirs, key=lambda label: (label.name_time, label.name))
     before = _tags_by_key(base)
-    one = _tags_by_key(ours)
-    two = _tags_by_key(theirs)
-    tags = [tag for key, tag in one.items() if key in two or key not in before]
-    tags += [tag for key, tag in two.items() if key not in one and key not in before]
-    return Label(named.name, tuple(tags[:MOST_TAGS]), named.name_time, max(ours.time, theirs.time))
+    our_tags = _tags_by_key(ours)
+    their_tags = _tags_by_key(theirs)
+    tags = [tag for key, tag in our_tags.items() if key in their_tags or key not in before]
+    tags += [tag for key, tag in their_tags.items() if key not in our_tags and key not in before]
+    return Label(newest.name, tuple(tags[:MOST_TAGS]), newest.name_time, max(ours.time, theirs.time))

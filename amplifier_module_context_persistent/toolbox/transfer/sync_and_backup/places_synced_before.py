@@ -100,9 +100,9 @@ def forget_synced(place: str) -> list[SyncedPlace]:
         directory = os.path.abspath(os.path.expanduser(place))
         names |= {directory, os.path.join(directory, HOME_PROJECTS), os.path.join(directory, "projects")}
     known = synced_places()
-    forgotten = [one for one in known if one.name in names]
+    forgotten = [synced_place for synced_place in known if synced_place.name in names]
     if forgotten:
-        _write([one for one in known if one.name not in names])
+        _write([synced_place for synced_place in known if synced_place.name not in names])
     return forgotten
 
 

@@ -380,8 +380,8 @@ def _covers(purged: ReadableLog, other: ReadableLog, *, is_purged_too: bool) -> 
         return False
     if is_purged_too and not _agree(purged, other):
         return False
-    said = set(_changes(purged, after=0))
-    lacking = [change for change in _changes(other, after=len(other.index)) if change not in said]
+    known_changes = set(_changes(purged, after=0))
+    lacking = [change for change in _changes(other, after=len(other.index)) if change not in known_changes]
     are_resets = all(isinstance(change, str) for change in lacking)
     return not lacking or (are_resets and _live_among(purged, other) == _live_among(other, purged))
 

@@ -102,7 +102,7 @@ class Restore:
         (ours, our_lifts) = read_erasures(self.home.erasures)
         noted = read_erasures(self.backup.erasures)[0]
         known = ours.keys() | our_lifts
-        note_erasures((one for salt, one in noted.items() if salt not in known), self.home.erasures)
+        note_erasures((erasure for salt, erasure in noted.items() if salt not in known), self.home.erasures)
         lift_in(self._lifted, self.home.erasures)
         for number, step in enumerate(steps):
             tell(number)

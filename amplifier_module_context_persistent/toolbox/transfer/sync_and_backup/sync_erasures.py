@@ -117,7 +117,11 @@ def travelling_erasures(here: Side, there: Side) -> tuple[list[Erasure], list[Tr
             in_force[salt] = replace(erasure, is_elsewhere=False)
     changes = []
     for side, known in ((here, ours), (there, theirs)):
-        new = [one for salt, one in in_force.items() if salt not in known or known[salt].is_elsewhere]
+        new = [
+            in_force_erasure
+            for salt, in_force_erasure in in_force.items()
+            if salt not in known or known[salt].is_elsewhere
+        ]
         lifted_of_side = [known[salt] for salt in known.keys() & lifted]
         changes.append(TravellingErasures(side, new, lifted_of_side))
     return list(in_force.values()), changes

@@ -151,12 +151,12 @@ class Sync:
         pair = next(pair for pair in self.pairs if step.source in _paths_of(pair))
         known = pair.here or pair.there
         assert known is not None  # noqa: S101 - one side has it
-        made = SessionFile(step.target, known.id, known.project, known.modified_s)
+        new_session = SessionFile(step.target, known.id, known.project, known.modified_s)
         for _ in range(_LOOKS):
             if not is_unfinished(step.target):
                 break
             sleep(_LOOK_S)
-        return self.plan(Pair(pair.session_id, pair.here or made, pair.there or made))
+        return self.plan(Pair(pair.session_id, pair.here or new_session, pair.there or new_session))
 
     def _carry_out(self, step: Step) -> Step:
         """Carry out a planned step, and return the result. Errors of the functions that write are passed on."""
@@ -207,15 +207,15 @@ class Sync:
         """
         if not self.force:
             return
-        held = []
+        erased_content = []
         for session, side in copies:
             with closing(open_reader(str(session.path))) as reader:
                 reader.follow()
                 undone = erasures_of_log(reader, str(session.path), self.force)
                 if undone:
-                    held.append(HeldErased(session, side, undone))
-        if held:
-            raise HoldsErasedError(held)
+                    erased_content.append(HeldErased(session, side, undone))
+        if erased_content:
+            raise HoldsErasedError(erased_content)
 
     def _plan_both(self, here: SessionFile, there: SessionFile) -> Step:
         ours, theirs = str(here.path), str(there.path)

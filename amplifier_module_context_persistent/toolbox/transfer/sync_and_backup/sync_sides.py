@@ -96,10 +96,10 @@ def other_side(place: str) -> Side:
         storage, _ = split_location(without_password(place))  # all of it is checked
         return Side(storage, storage=storage, erasures=storage)
     refuse_other_url(place)
-    named = Path(os.path.abspath(os.path.expanduser(place)))
-    if not named.is_dir():
-        raise SideError(f"there is no directory {named}; make it first, or connect the disk")
-    root = _projects_in(named)
+    directory = Path(os.path.abspath(os.path.expanduser(place)))
+    if not directory.is_dir():
+        raise SideError(f"there is no directory {directory}; make it first, or connect the disk")
+    root = _projects_in(directory)
     if (root / BACKUP_NAME).exists():
         raise SideError(f"{root} is a backup; `context-persistent backup` writes to it")
     if root.resolve() == home_projects().resolve():
@@ -142,7 +142,11 @@ def of_project(sessions: Iterable[SessionFile], wanted: SessionFilter) -> list[S
         directory = Path(project or ".").expanduser()
         slug, remote = project_slug(directory), remote_of(directory)
         remotes = Remotes()
-        return [one for one in sessions if one.project == slug or (remote and remotes.of(one) == remote)]
+        return [
+            candidate
+            for candidate in sessions
+            if candidate.project == slug or (remote and remotes.of(candidate) == remote)
+        ]
     name = project.casefold()
     found = []
     for session in sessions:
@@ -183,7 +187,7 @@ def _stored_remote(location: str) -> str:
 
 def with_sub_agents(chosen: set[str], ids: Iterable[str]) -> set[str]:
     """Return the chosen session ids, together with the ids of sub-agents of the chosen sessions."""
-    return chosen | {one for one in ids if root_of(one, chosen) is not None}
+    return chosen | {session_id for session_id in ids if root_of(session_id, chosen) is not None}
 
 
 class Projects:
@@ -198,7 +202,7 @@ class Projects:
 
     def __init__(self, sessions: Sequence[SessionFile], *, here: bool) -> None:
         self._sessions = sessions
-        self._known = {one.project for one in sessions}
+        self._known = {session.project for session in sessions}
         self._projects: dict[str, str] | None = None
         """The names of projects, by remote repository; None before these were read."""
         self._here = here
@@ -219,8 +223,8 @@ class Projects:
             self._projects = {}
             if self._here and (remote := remote_of(".")):
                 self._projects[remote] = project_slug(".")
-            for one in self._sessions:
-                remote = self._remotes.of(one)
+            for session in self._sessions:
+                remote = self._remotes.of(session)
                 if remote:
-                    self._projects.setdefault(remote, one.project)
+                    self._projects.setdefault(remote, session.project)
         return self._projects
