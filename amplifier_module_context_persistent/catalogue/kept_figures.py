@@ -129,7 +129,9 @@ def _file_with_catalogue(reader: ReadableLog) -> LogReader | None:
     if file is None:
         return None
     is_in_project = catalogue_of(file.path).name == NAME
-    return file if is_in_project or file.size >= LEAST_LOG_BYTES else None
+    if is_in_project or file.size >= LEAST_LOG_BYTES:
+        return file
+    return None
 
 
 def _stored_figures(file: LogReader, counter: TokenCounter, wait_s: float, opened: ExitStack) -> Figures | None:

@@ -71,7 +71,9 @@ def _other_list(log: str) -> Path | None:
     if found.exists():
         return None if _is_same(found, erasures_path()) else found
     own = {os.path.realpath(directory) for directory in projects_dirs()}
-    return found if project.startswith("-") and os.path.realpath(root) not in own else None
+    if project.startswith("-") and os.path.realpath(root) not in own:
+        return found
+    return None
 
 
 def _is_same(one: Path, two: Path) -> bool:

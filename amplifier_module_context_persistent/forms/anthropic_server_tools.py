@@ -34,7 +34,9 @@ def with_whole_pairs(messages: list[Message], *, goes_on: bool) -> list[Message]
     """
     merged = _merged(messages)
     programs = _programs(merged)
-    last = merged.pop() if goes_on and merged else None
+    last = None
+    if goes_on and merged:
+        last = merged.pop()
     shown_messages = [_paired(message, programs) for message in merged]
     paired = [shown_message for shown_message in shown_messages if shown_message is not None]
     if last is not None:

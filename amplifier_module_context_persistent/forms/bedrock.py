@@ -450,7 +450,9 @@ def with_bytes(value: Any, key: str = "") -> Any:
         return {name: with_bytes(item, name) for name, item in value.items()}
     if isinstance(value, list):
         return [with_bytes(item) for item in value]
-    return decoded_bytes(value) if key in _BYTES and isinstance(value, str) else value
+    if key in _BYTES and isinstance(value, str):
+        return decoded_bytes(value)
+    return value
 
 
 def decoded_bytes(data: str) -> Any:

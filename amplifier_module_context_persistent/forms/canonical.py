@@ -96,7 +96,9 @@ def mark_of(message: Mapping[str, Any]) -> Mapping[str, Any]:
 def form_of(message: Mapping[str, Any]) -> str:
     """Return the name of the form that a message came in; "" for Amplifier's own form."""
     name = mark_of(message).get("name")
-    return name if isinstance(name, str) and name in FOREIGN else ""
+    if isinstance(name, str) and name in FOREIGN:
+        return name
+    return ""
 
 
 def beside(message: Mapping[str, Any]) -> Mapping[str, Any]:

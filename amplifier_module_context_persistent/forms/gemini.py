@@ -356,7 +356,9 @@ def _write_call(call_id: str, call: Message, *, is_own_form: bool) -> Message:
 
 def _signature(block: Mapping[str, Any]) -> Message:
     signature = block.get(_SIGNATURE, block.get("thoughtSignature"))
-    return {"thoughtSignature": signature} if isinstance(signature, str) and signature else {}
+    if isinstance(signature, str) and signature:
+        return {"thoughtSignature": signature}
+    return {}
 
 
 def _write_result(message: Message, names: Mapping[str, str], *, exact: bool) -> Message:
@@ -422,7 +424,9 @@ def _part(block: Mapping[str, Any], message: Message, *, exact: bool) -> Message
     original = original_of(block)
     is_own_form = _is_own(message)
     if is_block(original, THINKING_BLOCKS):
-        return _thought(original) if is_own_form and original.get("type") == "thinking" else None
+        if is_own_form and original.get("type") == "thinking":
+            return _thought(original)
+        return None
     more = {}
     if is_own_form:
         more = {key: value for key, value in original.items() if key not in _NO_KEYS}

@@ -153,7 +153,10 @@ def _read_answer(message: Mapping[str, Any], content: Any) -> Message:
     elif audio and not content:
         content = [{"type": _AUDIO, **audio}]
     if thoughts or refusal:
-        blocks = [text_block(content)] if isinstance(content, str) and content else items(content)
+        if isinstance(content, str) and content:
+            blocks = [text_block(content)]
+        else:
+            blocks = items(content)
         content = [*thoughts, *blocks]
         if refusal:
             content.append(text_block(refusal, refusal=True))

@@ -204,7 +204,9 @@ def as_function(item: Mapping[str, Any]) -> Mapping[str, Any]:
     output = mapping(item.get("output"))
     if kind == _SEARCH_OUTPUT:
         return {"type": "function_call_output", "call_id": item["call_id"], "output": as_json(items(item.get("tools")))}
-    failed = {"status": "failed"} if output.get("isError") is True or output.get("is_error") is True else {}
+    failed = {}
+    if output.get("isError") is True or output.get("is_error") is True:
+        failed = {"status": "failed"}
     return {**item, **failed, "type": "function_call_output"}
 
 

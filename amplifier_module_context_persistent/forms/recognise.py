@@ -293,7 +293,9 @@ def _of_block(block: Mapping[str, Any], role: str) -> str | None:
         own_blocks_of_bedrock = bedrock.BLOCKS - {"text"}
         return None if own_blocks_of_bedrock.isdisjoint(block) else bedrock.NAME
     if kind == "tool_result":
-        return anthropic.NAME if role == "user" or "tool_use_id" in block else None
+        if role == "user" or "tool_use_id" in block:
+            return anthropic.NAME
+        return None
     if kind in responses_parts.PARTS:
         return openai_responses.NAME
     if kind in chat_parts.PARTS:

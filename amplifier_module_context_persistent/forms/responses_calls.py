@@ -54,7 +54,9 @@ def read_call(item: Mapping[str, Any], kind: str) -> Message:
     key = _ARGUMENTS[kind]
     if kind == "computer_call" and "action" not in item and "actions" in item:
         key = "actions"
-    id_key = "id" if kind == "local_shell_call" and "call_id" not in item else "call_id"
+    id_key = "call_id"
+    if kind == "local_shell_call" and "call_id" not in item:
+        id_key = "id"
     call_id = call_id_in(item, id_key, "", of="call")
     rest = without(item, "type", id_key, key, "name")
     if kind == "function_call":
@@ -118,7 +120,9 @@ def read_output(item: Mapping[str, Any], kind: str) -> Message:
     Raises:
         RecordError: the output does not name its call.
     """
-    id_key = "id" if kind == "local_shell_call_output" and "call_id" not in item else "call_id"
+    id_key = "call_id"
+    if kind == "local_shell_call_output" and "call_id" not in item:
+        id_key = "id"
     call_id = call_id_in(item, id_key, "", of="result")
     output = item.get("output")
     has_failed = mapping(output).get("success") is False or item.get("status") == "failed"

@@ -306,7 +306,9 @@ def _end_of(read: ReadAt, file_bytes: int) -> re.Match[bytes] | None:
     """Return the last line of an archive, matched by `_END`; None if the file ends in another way."""
     end = read(min(_MOST_END_BYTES, file_bytes), max(0, file_bytes - _MOST_END_BYTES))
     found = _END.search(end)
-    return found if found is not None and is_sealed(found[0]) else None
+    if found is not None and is_sealed(found[0]):
+        return found
+    return None
 
 
 def _index_at_end(read: ReadAt, file_bytes: int) -> ArchiveIndex:

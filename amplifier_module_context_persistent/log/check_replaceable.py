@@ -68,4 +68,6 @@ def _what_of_a_session(path: str) -> str:
                 break
     if not has_its_head and 2 * records <= lines:
         return ""
-    return _LOG if has_own_record or first.startswith(CONTROL_HEAD) else _MESSAGES
+    if has_own_record or first.startswith(CONTROL_HEAD):
+        return _LOG
+    return _MESSAGES

@@ -283,7 +283,9 @@ def _check_parameters(given: Mapping[str, str], *, names_unknown: bool = True) -
     """
     for name, value in given.items():
         if name not in LIBPQ_PARAMETERS:
-            quoted_name = f" {name!r}" if names_unknown and _PARAMETER.fullmatch(name) else ""
+            quoted_name = ""
+            if names_unknown and _PARAMETER.fullmatch(name):
+                quoted_name = f" {name!r}"
             raise ValueError(f"the storage has a parameter{quoted_name} that PostgreSQL's clients do not know")
         if name == "port" and not _PORT.fullmatch(value):
             raise ValueError("the storage has a port that is no number")

@@ -138,7 +138,9 @@ class LogReader:
             return False
         if self.file.open(create=create):
             status = self.file.opened_status
-            reason = distrust(status) if status is not None and not self.file.writable else None
+            reason = None
+            if status is not None and not self.file.writable:
+                reason = distrust(status)
             if reason:
                 logger.warning("%s: %s; it is read all the same", self.path, reason)
             self._load(self._snapshots)

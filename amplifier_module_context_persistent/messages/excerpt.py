@@ -149,7 +149,9 @@ def gap_mark(text: str, gap: Span) -> str:
         return f"{GAP} {lines:,} lines"
     begins_line = start == 0 or "\n" in text[start - 1 : start + 1]
     ends_line = end == len(text) or "\n" in text[end - 1 : end + 1]
-    return f"{GAP} 1 line" if begins_line and ends_line else f"{GAP} {end - start:,} characters"
+    if begins_line and ends_line:
+        return f"{GAP} 1 line"
+    return f"{GAP} {end - start:,} characters"
 
 
 def _piece(text: str, span: Span, *, prose: bool) -> str:

@@ -61,7 +61,9 @@ def redacted_kinds(message: Mapping[str, Any]) -> str:
 def line_before(message: Mapping[str, Any]) -> str:
     """Return the `[continued]` line at the end of the view that a message answered; "" if that view had no line."""
     line = metadata_of(message).get(LINE_KEY)
-    return line if isinstance(line, str) and line.strip() else ""
+    if isinstance(line, str) and line.strip():
+        return line
+    return ""
 
 
 def is_human(message: Mapping[str, Any]) -> bool:

@@ -125,7 +125,9 @@ def _who(message: Message) -> list[str]:
     if result_id_of(message) is not None:
         return []
     role = str(message.get("role"))
-    roles = [role] if role == "assistant" or is_human(message) else []
+    roles = []
+    if role == "assistant" or is_human(message):
+        roles = [role]
     name = message.get("name")
     names = [name, *name.split()] if isinstance(name, str) else []
     return list(dict.fromkeys(map(who_term, [*roles, *names])))

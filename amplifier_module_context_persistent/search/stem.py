@@ -135,7 +135,9 @@ def _without_suffix(word: str) -> str:
         if word.endswith(ending):
             rest = word[: -len(ending)]
             is_suffix = ending != "ion" or rest.endswith(("s", "t"))
-            return rest if is_suffix and _LONGER.match(rest) else word
+            if is_suffix and _LONGER.match(rest):
+                return rest
+            return word
     return word
 
 

@@ -107,7 +107,10 @@ def _term(match: re.Match[str]) -> Pattern | None:
     first_character = words[0][0]
     last_character = words[-1][-1]
     before = "" if _is_unparted(first_character) else f"(?<!{_IN_A_WORD})"
-    after = "" if is_beginning or _is_unparted(last_character) else f"(?!{_IN_A_WORD})"
+    if is_beginning or _is_unparted(last_character):
+        after = ""
+    else:
+        after = f"(?!{_IN_A_WORD})"
     between = r"\W+".join(map(either_form, words))
     expression = regex.compile(before + between + after, regex.IGNORECASE | regex.VERSION0)
     parts = list(chain.from_iterable(map(common_parts, words)))

@@ -150,4 +150,6 @@ class PendingRequests:
     def _name_of(self, event: Mapping[str, Any]) -> str:
         """Return the request id in a host's event, or "" if the event has none or belongs to another session."""
         name = event.get("request_id")
-        return name if isinstance(name, str) and of_session(event, self._session_id) else ""
+        if isinstance(name, str) and of_session(event, self._session_id):
+            return name
+        return ""

@@ -278,7 +278,9 @@ def _order(*, as_it_is: int, alike: int, ranked: int) -> str:
     order = "first as it is written, then in other case, newest first" if is_mixed else "newest first"
     if not ranked:
         return order
-    return f"first those that hold it, {order}; then the best answers" if as_it_is or alike else "best answers first"
+    if as_it_is or alike:
+        return f"first those that hold it, {order}; then the best answers"
+    return "best answers first"
 
 
 async def recall(

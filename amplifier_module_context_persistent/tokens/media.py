@@ -88,7 +88,9 @@ def source_of_medium(block: Mapping[str, Any]) -> Mapping[str, Any]:
 def body_in(source: Mapping[str, Any]) -> str | None:
     """Return the base64 text or `data:` address in this part; None if the medium is stored elsewhere."""
     body = first_text(source, BODY_KEYS)
-    return None if body is None or body.startswith(_ELSEWHERE) else body
+    if body is None or body.startswith(_ELSEWHERE):
+        return None
+    return body
 
 
 def type_in_address(body: str) -> str:
@@ -154,7 +156,9 @@ def image_size(head: bytes) -> tuple[int, int] | None:
     import imagesize  # the import takes tens of milliseconds, as it imports an HTTP client; most sessions have no image
 
     width, height = imagesize.get(io.BytesIO(head), exif_rotation=False)
-    return (width, height) if width > 0 and height > 0 else None
+    if width > 0 and height > 0:
+        return (width, height)
+    return None
 
 
 def size_tokens(width: int, height: int) -> int:

@@ -92,7 +92,9 @@ def read_usage(usage: Any, *, provider: str = "", model: str = "") -> ReportedUs
 def _cost(value: Any) -> float | None:
     """Return a cost in US dollars, or None if the value is none. Agents write 0 for a price that they do not know."""
     is_number = type(value) in (int, float)
-    return float(value) if is_number and 0 < value < _MOST_DOLLARS else None
+    if is_number and 0 < value < _MOST_DOLLARS:
+        return float(value)
+    return None
 
 
 def reports_cached(usage: Mapping[str, Any]) -> bool:
@@ -197,7 +199,9 @@ def token_count(value: Any) -> int | None:
 
     Counts of `_MOST_TOKENS` or more are refused, because the database could not store their sums.
     """
-    return value if type(value) is int and 0 <= value < _MOST_TOKENS else None
+    if type(value) is int and 0 <= value < _MOST_TOKENS:
+        return value
+    return None
 
 
 def _text(record: Mapping[str, Any], key: str) -> str:

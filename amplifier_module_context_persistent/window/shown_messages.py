@@ -78,7 +78,9 @@ class ShownLines:
     def message_alone(self, ordinal: int) -> bytes | None:
         """Return the JSON of a message whose line is kept, or None if the JSON cannot be cut out of the line."""
         line = self._lines.get(ordinal)
-        return line.content if line is not None and line.is_message else None
+        if line is not None and line.is_message:
+            return line.content
+        return None
 
     def let_go(self, shown: Collection[int]) -> None:
         """Drop the lines of all other messages."""

@@ -88,7 +88,9 @@ class PostgresLog(PostgresReader):
         without_password(location)  # so that what `describe` names can be opened in this process
         self._durable = durability == "fsync"
         self._outcome = UnknownOutcome(self.shown, self.stored, self._known)
-        self._mark = SessionMark(self.location) if marks_open and self.location.prepares else None
+        self._mark: SessionMark | None = None
+        if marks_open and self.location.prepares:
+            self._mark = SessionMark(self.location)
         self._has_written = False
 
     @property

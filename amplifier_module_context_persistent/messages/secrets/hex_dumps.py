@@ -30,7 +30,8 @@ _LAYOUTS = (
 )
 """The layouts of dump lines: `hexdump -C`; with a gap after eight bytes; in groups of equal length."""
 _READABLE = range(0x20, 0x7F)
-_AS_TEXT = bytes([code if code in _READABLE or code in b"\t\n\r" else 0x20 for code in range(256)])
+_IN_TEXT = frozenset((*_READABLE, *b"\t\n\r"))
+_AS_TEXT = bytes([code if code in _IN_TEXT else 0x20 for code in range(256)])
 
 
 @dataclass(frozen=True, slots=True)

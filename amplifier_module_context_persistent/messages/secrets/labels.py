@@ -221,7 +221,9 @@ def _in_sentence(text: str, first: int, end: int, name: str) -> list[Secret]:
     """Find the values that a sentence gives after a name, or before the name."""
     is_strong = likelihood_of(name) is Likelihood.STRONG
     is_password = is_strong and names_password(name)
-    least_random = _LEAST_KEY if is_strong or names_service(name) else _LEAST_TOKEN
+    least_random = _LEAST_TOKEN
+    if is_strong or names_service(name):
+        least_random = _LEAST_KEY
     found = None
     if is_password:
         found = linked_password(text, first, end)

@@ -158,7 +158,9 @@ def _first_of_name(text: str, start: int, least: int) -> int:
         first -= 1
     first += len(text[first:start]) - len(text[first:start].lstrip("-."))
     is_property = text.startswith("-D", first - 1) and text[first + 1 : first + 2].islower()
-    return first + 1 if is_property and first >= 1 else first
+    if is_property and first >= 1:
+        return first + 1
+    return first
 
 
 def _assigned(text: str, folded: str, match: re.Match[str], first: int) -> Secret | None:

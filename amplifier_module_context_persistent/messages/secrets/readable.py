@@ -282,7 +282,9 @@ def _reads_as(match: re.Match[str], *, joined: bool) -> str | None:
             decoded = unescape(f"&{inner};")
             return None if decoded == f"&{inner};" else decoded
         case "sequence":
-            return "" if joined and inner not in _MOVES else " "
+            if joined and inner not in _MOVES:
+                return ""
+            return " "
         case "escape":
             return "" if joined else " "
         case _:  # a soft line break, a link or a title, or characters without a width

@@ -159,7 +159,9 @@ def _sensitive(text: str, cell: Cell) -> str:
         return name
     if not _NAME.fullmatch(name):
         return ""
-    return name if likelihood_of(name) is not Likelihood.NONE or names_service(name) else ""
+    if likelihood_of(name) is not Likelihood.NONE or names_service(name):
+        return name
+    return ""
 
 
 def _rows(text: str, end: int, delimiter: str, head: list[Cell]) -> Iterator[list[Cell]]:

@@ -200,7 +200,9 @@ def _seal_copies(
         say("Nothing was done (--dry-run)." if dry_run else f"{counted(len(written), 'session')} sealed.")
     if failed and not written:
         return UNUSABLE
-    return FINDINGS if failed or any("damage" in copy for copy in written) else DONE
+    if failed or any("damage" in copy for copy in written):
+        return FINDINGS
+    return DONE
 
 
 def _older_than(sessions: Sequence[SessionFile], older: float | None) -> list[SessionFile]:
@@ -229,7 +231,9 @@ def _candidates(sessions: Sequence[SessionFile], *, undo: bool, is_named: bool, 
         try:
             size = estimate_session(path)
             is_plain_file = stored_name(path) is None and not size.is_archived
-            refusal = refusal_before_reading(path) if dry_run and is_plain_file else ""
+            refusal = ""
+            if dry_run and is_plain_file:
+                refusal = refusal_before_reading(path)
         except (OSError, ContextPersistentError) as error:
             unknown = ArchiveEstimate(0, 0, is_archived=False, is_exact=False)
             candidates.append(_Candidate(session, unknown, reason_beside(error, path)))
@@ -375,7 +379,9 @@ def _told(
     elif todo:
         say(f"Archived {counted(len(done), 'session')}: {_size(before)} became {_size(after)}.")
     if dry_run:
-        return FINDINGS if undo and any(lacks_room(*room) for room in _rooms(todo)) else DONE
+        if undo and any(lacks_room(*room) for room in _rooms(todo)):
+            return FINDINGS
+        return DONE
     if refused:
         return FINDINGS if done else UNUSABLE
     return FINDINGS if any(candidate.why_incomplete for candidate in done) else DONE

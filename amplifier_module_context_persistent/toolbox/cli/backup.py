@@ -120,7 +120,9 @@ def _back_up(there: Side, *, dry_run: bool, as_json: bool) -> int:
     is_damaged = check is not None and bool(check.damaged)
     is_left = any(step.what is Done.LEFT or step.damage or step.copy_damage for step in steps)
     is_too_large = dry_run and lacks_room(*_room(steps, there))
-    return FINDINGS if is_left or is_damaged or is_too_large else DONE
+    if is_left or is_damaged or is_too_large:
+        return FINDINGS
+    return DONE
 
 
 def _watch(copies: Sequence[str]) -> AbstractContextManager[FileSystem]:
@@ -152,7 +154,9 @@ def _restore(there: Side, *, again: bool, dry_run: bool, as_json: bool) -> int:
     else:
         _show(steps, "restored", run.home, dry_run=dry_run)
     is_too_large = dry_run and lacks_room(*_room(steps, run.home))
-    return FINDINGS if is_too_large or any(step.what is Done.LEFT for step in steps) else DONE
+    if is_too_large or any(step.what is Done.LEFT for step in steps):
+        return FINDINGS
+    return DONE
 
 
 def _show(steps: Sequence[BackupStep], done: str, to: Side, *, dry_run: bool) -> None:
@@ -239,7 +243,9 @@ def _erase(there: Side, *, dry_run: bool, yes: bool, as_json: bool) -> int:
             say("Nothing was done (--dry-run).")
         elif erased_content:
             say(f"Done: {len(erased_content) - len(failed):,} erased from the backup.")
-    return FINDINGS if failed or linked else DONE
+    if failed or linked:
+        return FINDINGS
+    return DONE
 
 
 def _check(there: Side, *, as_json: bool) -> int:

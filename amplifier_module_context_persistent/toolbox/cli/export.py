@@ -241,7 +241,9 @@ def _export_many(sessions: Sequence[SessionFile], directory: str, how: _Writing)
             click.echo(escaped(one_line(f"NOT exported: {why['session']}: {why['error']}")), err=True)
         click.echo(f"{counted(len(written), 'session')} exported.", err=True)
         _tell_secrets(secrets, sum(bool(report["redacted"]) for report in written))
-    return DONE if not failed and all(not report["unread_lines"] for report in written) else FINDINGS
+    if not failed and all(not report["unread_lines"] for report in written):
+        return DONE
+    return FINDINGS
 
 
 def _tell_secrets(kinds: Counter[str], sessions: int) -> None:

@@ -18,7 +18,7 @@ from ...sessions.filters import ALL_SESSIONS, SessionFilter
 from ...sessions.session_files import SessionFile
 from ...sessions.sub_agents import with_sub_agents
 from .completion import complete
-from .exit_codes import DONE, FINDINGS
+from .exit_codes import FINDINGS
 from .filter_options import check_no_filter, chosen_sessions, filter_options
 from .sealed_files import reads_sealed
 from .session_argument import (
@@ -86,7 +86,8 @@ def files(
         paths = {use.path for use in uses}
         among = f" in {counted(len(sessions), 'session')}" if is_of_many else ""
         click.echo(f"{counted(len(paths), 'file')}{among}; {LEFT_OUT}", err=True)
-    context.exit(DONE if uses and not unreadable else FINDINGS)
+    if not uses or unreadable:
+        context.exit(FINDINGS)
 
 
 def _named(given: str | None, *, last: bool) -> str:

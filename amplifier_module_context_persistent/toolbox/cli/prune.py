@@ -207,7 +207,10 @@ def _may_be_old(older: float, *, everywhere: bool, project: str | None) -> list[
     from ...sessions.old_sessions import sessions_unused_since  # needs the extra `postgres`
 
     with unusable():
-        slug = None if everywhere or project is not None else project_slug(".")
+        if everywhere or project is not None:
+            slug = None
+        else:
+            slug = project_slug(".")
         sessions = sessions_unused_since(storage() or "", older, slug)
     if sessions is None or project is None:
         return sessions

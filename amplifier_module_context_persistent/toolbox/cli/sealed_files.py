@@ -101,7 +101,8 @@ def how_to_read(directory: str) -> str:
     all_ = shlex.quote(one_line(directory))
     return (
         f"{counted(len(sealed), 'sealed file')} in {one_line(directory)}; "
-        f"`context-persistent show {example} --identity KEY` shows one, and `context-persistent import {all_} --identity KEY` makes sessions of all"
+        f"`context-persistent show {example} --identity KEY` shows one, and "
+        f"`context-persistent import {all_} --identity KEY` makes sessions of all"
     )
 
 

@@ -137,7 +137,9 @@ def search_command(
     else:
         printer = MatchPrinter(chosen, names=names, count=count, as_json=as_json)
         text = _pattern(pattern, fixed=fixed, ignore_case=ignore_case, in_words=in_words)
-        context_lines = 0 if names or count else lines
+        context_lines = lines
+        if names or count:
+            context_lines = 0
         search = _Search(text, printer, role=role, wanted=wanted, context=context_lines, hidden=hidden, by_time=by_time)
         may_be_question = not is_literal and not as_json and _is_question(pattern)
         code = _search_texts(search, chosen, answer if may_be_question else None, tells=not as_json)
@@ -340,7 +342,9 @@ def _pattern(pattern: str, *, fixed: bool, ignore_case: bool, in_words: bool) ->
         expression = make(pattern, ignore_case=ignore_case)
     except RecallError as error:
         reason = one_line(str(error).removeprefix("query: "))
-        advice = "" if in_words or fixed else " (--fixed searches for it as plain text)"
+        advice = " (--fixed searches for it as plain text)"
+        if in_words or fixed:
+            advice = ""
         raise click.UsageError(f"PATTERN: {reason}{advice}") from error
     if not fixed and matches_only_empty(pattern):
         shown_pattern = one_line(pattern)

@@ -225,7 +225,8 @@ def file_name(session_id: str) -> str:
     """Return a session's id as a file name: characters that have a meaning in paths become `-`."""
     name = ""
     for character in session_id:
-        name += character if character.isalnum() or character in "-_." else "-"
+        is_safe = character.isalnum() or character in "-_."
+        name += character if is_safe else "-"
     return name
 
 

@@ -320,7 +320,9 @@ def show_outline(lines: Sequence[TurnLine], output: Console) -> None:
     head, *rest = aligned(heads, rows, right=right)
     _print_row(output, head, "first line", style="bold")
     for line, row in zip(lines, rest, strict=True):
-        style = "red" if line.errors or line.open_calls else ""
+        style = ""
+        if line.errors or line.open_calls:
+            style = "red"
         _print_row(output, row, escaped(one_line(line.line)), style=style)
 
 

@@ -288,7 +288,9 @@ def _said(work: _TableWork, *, dry_run: bool) -> str:
         return f"{tables} {would}created"
     steps = ", ".join(step.what for step in work.added)
     if work.before < work.version:
-        with_steps = f", with {steps}," if dry_run and steps else ""
+        with_steps = ""
+        if dry_run and steps:
+            with_steps = f", with {steps},"
         return f"{tables} {would}brought from version {work.before} to {work.version}{with_steps}"
     if work.added:
         got = "would get" if dry_run else "got"

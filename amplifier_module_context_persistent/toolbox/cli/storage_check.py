@@ -20,7 +20,7 @@ from ...log.postgres.schema import SCHEMA_VERSION, schema_version
 from ...log.postgres.server_connections import read_conninfo
 from .confirm import ask, check_can_ask
 from .error_messages import UnusableError
-from .exit_codes import DONE, FINDINGS
+from .exit_codes import FINDINGS
 from .terminal import escaped
 
 _MOST_SHOWN = 20
@@ -67,7 +67,8 @@ def check(url: str, *, delete: bool, yes: bool, as_json: bool) -> None:
         raise UnusableError(reason_of(error)) from error
     if as_json:
         click.echo(json.dumps(_to_json(location.shown, schema, found, layout, deleted)))
-    raise click.exceptions.Exit(FINDINGS if found and not delete else DONE)
+    if found and not delete:
+        raise click.exceptions.Exit(FINDINGS)
 
 
 def _layout_of(version: int | None, shown: str, schema: str) -> Layout:

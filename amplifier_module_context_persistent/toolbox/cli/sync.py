@@ -388,7 +388,9 @@ def _told(erasing: Sequence[ErasingStep], plan: _Plan, there: Side, *, dry_run: 
             say("Nothing was done (--dry-run).")
         elif any(not step.error for step in erasing):
             say(f"Other machines that sync with {there.name} follow at their next sync.")
-    return FINDINGS if left or failed or has_files_left or is_too_large else DONE
+    if left or failed or has_files_left or is_too_large:
+        return FINDINGS
+    return DONE
 
 
 def _summary(erasing: Sequence[ErasingStep], plan: _Plan, *, dry_run: bool) -> str:

@@ -27,7 +27,7 @@ from ...view.receipts import Receipt
 from ...view.tool_groups import tool_groups
 from ..replay.visibility import KEPT, ShownMessage, UnseenRun, annotate, shortening
 from .error_messages import UnusableError, unreadable, unusable
-from .exit_codes import DONE, FINDINGS
+from .exit_codes import FINDINGS
 from .message_printer import MessagePrinter
 from .open_transcript import open_transcript
 from .pager import paged
@@ -91,7 +91,8 @@ def view(
             with paged():
                 printer = MessagePrinter(full=full, may_grow=True)
                 _show_view(transcript, request, rebuilt, printer, as_diff=as_diff)
-    context.exit(DONE if rebuilt.proved or request.is_next else FINDINGS)
+    if not rebuilt.proved and not request.is_next:
+        context.exit(FINDINGS)
 
 
 def _verdict_on(request: FoundRequest, rebuilt: RebuiltView) -> str:

@@ -81,7 +81,9 @@ def _verdict(texts: list[str]) -> str:
     """Return the last answer. It can be right only if the view contains what was said and read before the kill."""
     has_named_release = any("is called Heron" in text for text in texts)
     read = any("1.4.0 (Heron)" in text for text in texts)
-    return "Heron is ready: it is 1.4.0, and 12 tests pass." if has_named_release and read else "What is Heron?"
+    if has_named_release and read:
+        return "Heron is ready: it is 1.4.0, and 12 tests pass."
+    return "What is Heron?"
 
 
 class ScriptedTool:

@@ -214,7 +214,9 @@ def _count_beside(reader: ReadableLog, purge: Purge, counts: PurgeCounts) -> Non
     tails = saved_tails(file.path)
     if purge.torn:
         counts.saved_tails = len(tails)
-        counts.torn_bytes = file.torn.torn_bytes if file.torn and not purge.is_torn_only else 0
+        counts.torn_bytes = 0
+        if file.torn and not purge.is_torn_only:
+            counts.torn_bytes = file.torn.torn_bytes
     elif purge.redact is not None:
         counts.tails_matching = len(matching_tails(file.path, purge.redact))
         if file.torn is not None:  # the purge saves this tail aside

@@ -177,7 +177,9 @@ class Marker:
         if not isinstance(message_id, str):
             return None
         position = self._place_of(message_id)
-        return None if position is None or position >= total else position
+        if position is None or position >= total:
+            return None
+        return position
 
 
 def _says_all(message: Message, original: Message) -> bool:

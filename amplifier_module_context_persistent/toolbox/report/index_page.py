@@ -157,7 +157,9 @@ def _notes(path: Path) -> Mapping[str, Any] | None:
         notes = json.loads(shell[start + len(_BEGIN) : end])
     except ValueError:
         return None
-    return notes if isinstance(notes, dict) and "redacts" in notes else None
+    if isinstance(notes, dict) and "redacts" in notes:
+        return notes
+    return None
 
 
 def _rows(lines: list[ReportLine]) -> Iterator[dict[str, Any]]:

@@ -225,7 +225,9 @@ def _session(
 def _id_of(transcript: Transcript) -> str:
     """Return the session's id from its header, or else the name of its file."""
     session_id = transcript.header.get("session_id")
-    return session_id if isinstance(session_id, str) and session_id else Path(transcript.path).stem
+    if isinstance(session_id, str) and session_id:
+        return session_id
+    return Path(transcript.path).stem
 
 
 def _history_sums(history: History) -> dict[str, int]:

@@ -144,4 +144,6 @@ def _remove_abandoned(path: str) -> None:
 def _in_memory() -> str | None:
     """Return the user's directory that is in memory (`XDG_RUNTIME_DIR`), or None if there is none."""
     directory = os.environ.get("XDG_RUNTIME_DIR")
-    return directory if directory and os.access(directory, os.W_OK) else None
+    if directory and os.access(directory, os.W_OK):
+        return directory
+    return None

@@ -109,7 +109,9 @@ def erasures_about(log: str, found: Sequence[Erasure], *, with_origins: bool = F
     """
     if not found:
         return []
-    names = names_at_start(log) if stored_name(log) is None and not with_origins else None
+    names = None
+    if stored_name(log) is None and not with_origins:
+        names = names_at_start(log)
     if names is not None:
         return list(concerning(found, names))
     with closing(open_reader(log)) as reader:

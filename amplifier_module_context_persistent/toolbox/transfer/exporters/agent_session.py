@@ -60,7 +60,10 @@ class AgentSession:
         directory that the source names, else the current directory.
         """
         source_dir = view.source.get("cwd")
-        known_dir = source_dir if isinstance(source_dir, str) and os.path.isabs(source_dir) else os.getcwd()
+        if isinstance(source_dir, str) and os.path.isabs(source_dir):
+            known_dir = source_dir
+        else:
+            known_dir = os.getcwd()
         working_dir = str(view.redacted(view.working_dir or known_dir))
         session_id = view.new_id or uuid_of("", session_name(view))
         origin = "" if view.new_id else session_name(view)

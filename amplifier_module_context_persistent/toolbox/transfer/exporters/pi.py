@@ -131,7 +131,9 @@ def _block(block: Message) -> Entry | None:
         return {"type": "thinking", "thinking": "", **signed, "redacted": True}
     if block.get("type") == "thinking":
         signature = block.get("signature")
-        signed = {"thinkingSignature": signature} if isinstance(signature, str) and signature else {}
+        signed = {}
+        if isinstance(signature, str) and signature:
+            signed = {"thinkingSignature": signature}
         return {"type": "thinking", "thinking": str(block.get("thinking") or ""), **signed}
     if is_block(block, _REASONING):
         return None

@@ -79,7 +79,10 @@ def _note_remotes(sessions: Sequence[SessionDraft], to: Destination) -> None:
     the directory that the source names.
     """
     for draft in sessions:
-        directory = directory_of(draft) if to.path is not None or to.beside else to.working_dir or os.curdir
+        if to.path is not None or to.beside:
+            directory = directory_of(draft)
+        else:
+            directory = to.working_dir or os.curdir
         if directory is not None and os.path.isdir(directory):
             draft.target.remote = remote_of(directory)
 

@@ -145,7 +145,11 @@ def _session_id(reader: LogReader, source: Source, destination: Destination) -> 
         if isinstance(named, str) and named != wanted:
             raise ImportRefusedError(f"a log keeps the id of its session, {named!r}; fork the session to have another")
         return wanted
-    own = named if isinstance(named, str) and named else session_id_of(source.path)
+    own: str | None
+    if isinstance(named, str) and named:
+        own = named
+    else:
+        own = session_id_of(source.path)
     if own is None and destination.path is None:
         own = str(uuid5(NAMESPACE_URL, f"log:{header.get('log_id') or source.path}"))
     if own is not None and destination.path is None:
