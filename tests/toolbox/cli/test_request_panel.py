@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from amplifier_module_context_persistent.toolbox.cli.replay import RequestPanel, counts_text, strip
-from amplifier_module_context_persistent.toolbox.replay import Seen, open_transcript, requests
+from amplifier_module_context_persistent.toolbox.replay import Proof, Seen, open_transcript, requests
 from amplifier_module_context_persistent.toolbox.replay.visibility import DROPPED, ELIDED, KEPT, SUMMARISED
 from tests.support.replays import MESSAGES, record
 from tests.support.sweeps import proof
@@ -45,10 +45,10 @@ async def test_a_request_fits_the_width_and_says_whether_it_is_proved(seen: list
         assert max(map(len, lines)) <= 80
         assert lines[-1] == f"hash {one.proof.hash} proved"
     assert any(one.compaction for one in seen)
-    bad = RequestPanel(80).request(replace(seen[0], proved=False, lacks=["a\nb"]))
+    bad = RequestPanel(80).request(replace(seen[0], proof=Proof(is_proved=False, lacks=["a\nb"])))
     assert bad.plain.endswith("NOT proved: a?b")
-    assert RequestPanel(80).request(replace(seen[0], proved=None)).plain.endswith("made under a policy")
-    assert "REFUSED" in RequestPanel(80).request(replace(seen[0], proved=None, view=None)).plain
+    assert RequestPanel(80).request(replace(seen[0], proof=Proof())).plain.endswith("made under a policy")
+    assert "REFUSED" in RequestPanel(80).request(replace(seen[0], proof=Proof(), view=None)).plain
 
 
 @proof
