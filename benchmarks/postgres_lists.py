@@ -22,7 +22,7 @@ from datetime import UTC, datetime, timedelta
 import orjson
 
 from amplifier_module_context_persistent.catalogue.glance import told_of
-from amplifier_module_context_persistent.log.postgres.log import PostgresLog
+from amplifier_module_context_persistent.log.postgres.postgres_log import PostgresLog
 from amplifier_module_context_persistent.log.record_line import encode_control, encode_message
 from amplifier_module_context_persistent.paths import log_name
 from benchmarks.measure import Figure, compile_package, table_of

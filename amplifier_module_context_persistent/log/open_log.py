@@ -47,7 +47,7 @@ def open_log(
     if location == IN_MEMORY:
         return MemoryLog(max_record_bytes=max_record_bytes)
     if is_postgres(location):
-        from .postgres.log import PostgresLog  # its driver is an extra
+        from .postgres.postgres_log import PostgresLog  # its driver is an extra
 
         return PostgresLog(
             location,

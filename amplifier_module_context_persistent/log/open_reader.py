@@ -36,7 +36,7 @@ def open_reader(
         trusting: whether to trust the columns of rows in a database; if not, every line is read.
     """
     if is_postgres(location):
-        from .postgres.log import PostgresLog  # its driver is an extra
+        from .postgres.postgres_log import PostgresLog  # its driver is an extra
 
         on_read = files.note_read if files is not None else lambda _: None
         return PostgresLog(location, trusting=trusting, on_read=on_read)

@@ -10,7 +10,7 @@ import pytest
 
 from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.catalogue import figures_in_postgres
-from amplifier_module_context_persistent.log.postgres.log import PostgresLog
+from amplifier_module_context_persistent.log.postgres.postgres_log import PostgresLog
 from tests.support.commands import run
 from tests.support.logs import append
 from tests.support.postgres import TestServer

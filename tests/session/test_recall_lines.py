@@ -9,7 +9,7 @@ import pytest
 from amplifier_module_context_persistent.log.contract import Log
 from amplifier_module_context_persistent.log.database_location import location_of
 from amplifier_module_context_persistent.log.file_log import FileLog
-from amplifier_module_context_persistent.log.postgres.log import PostgresLog
+from amplifier_module_context_persistent.log.postgres.postgres_log import PostgresLog
 from amplifier_module_context_persistent.log.postgres.row_bytes import RowBytes
 from amplifier_module_context_persistent.log.record_line import encode_message
 from amplifier_module_context_persistent.messages.check_incoming import to_plain

@@ -5,8 +5,8 @@ Rules of this package:
 - A row contains the bytes that a line has in a file. So records, checksums, scan and index are as in `log`.
 
 Where things are done:
-- a session appends: `log`; nearly always one row, by `append_one_row`; the connection broke during an append: whether
-  it is stored is found out by `unknown_outcome`, so that no message is doubled; a failover lost the log:
+- a session appends: `postgres_log`; nearly always one row, by `append_one_row`; the connection broke during an append:
+  `unknown_outcome` finds out whether it is stored, so that no message is doubled; a failover lost the log:
   `begin_after_failover`;
 - a session reads: `reader`, lines by `stored_lines`; SQL: `rows`;
 - tables are made, and brought up to date: `schema` (`migrate_tables`), by the steps of `migration_steps`; roles get

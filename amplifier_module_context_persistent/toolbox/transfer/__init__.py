@@ -16,7 +16,7 @@ Where the others are done:
 - a fork: `fork_session`, its records by `fork_records`, of a whole log with all it hides `fork_whole`; to another
   agent: `fork_to_agent`; a rewind: `rewind_session`; the turn where either begins: `history_at`;
 - a log is written or copied: `copy_log`; a damaged log is not carried: `damaged_log`;
-- an export: `export_session`, as Markdown: `markdown`, its mark: `export_mark`;
+- an export: `export_session`, by `exporters`, its mark: `export_mark`;
 - a session is archived: `archive_session`; compacted from outside: `compact_session`; named: `label_session`; what it
   takes on the disk: `disk_use`; a turn hidden from outside: `hide_turn`;
 - a sealed file: `sealing`, `seal_log`; its plain copy while it is read: `plain_copies`.

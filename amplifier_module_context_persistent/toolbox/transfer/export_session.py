@@ -41,10 +41,10 @@ from .copy_log import unread_lines
 from .exporters.atif import trajectory
 from .exporters.claude_code import transcript as claude_transcript
 from .exporters.codex import rollout
+from .exporters.markdown import SessionMarkdown, inline
 from .exporters.otlp import spans
 from .exporters.pi import session_entries
 from .exporters.session_view import Exporter, SessionView, json_lines, model_of
-from .markdown import SessionMarkdown, inline
 from .sealing import seal_pieces
 
 if TYPE_CHECKING:

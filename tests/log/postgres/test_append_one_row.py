@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from amplifier_module_context_persistent.log.database_location import parse_location
-from amplifier_module_context_persistent.log.postgres.log import PostgresLog
+from amplifier_module_context_persistent.log.postgres.postgres_log import PostgresLog
 from amplifier_module_context_persistent.log.postgres.server_connections import using
 from tests.support.logs import append, append_bodies, body, numbers
 from tests.support.postgres import TestServer, every_kind

@@ -25,7 +25,7 @@ from amplifier_module_context_persistent.log.postgres.archive_stored_log import 
     estimate_stored,
 )
 from amplifier_module_context_persistent.log.postgres.list_logs import delete_stored_log
-from amplifier_module_context_persistent.log.postgres.log import PostgresLog
+from amplifier_module_context_persistent.log.postgres.postgres_log import PostgresLog
 from amplifier_module_context_persistent.log.postgres.schema import create_schema
 from amplifier_module_context_persistent.log.record_line import encode_control
 from amplifier_module_context_persistent.toolbox.maintenance.purge_log import purge_log

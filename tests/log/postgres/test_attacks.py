@@ -13,8 +13,8 @@ import pytest
 
 from amplifier_module_context_persistent import AppendError, LogFailedError, LogUnreadableError
 from amplifier_module_context_persistent.log.database_location import parse_location
-from amplifier_module_context_persistent.log.postgres import log as log_module
-from amplifier_module_context_persistent.log.postgres.log import PostgresLog
+from amplifier_module_context_persistent.log.postgres import postgres_log as log_module
+from amplifier_module_context_persistent.log.postgres.postgres_log import PostgresLog
 from amplifier_module_context_persistent.log.postgres.server_connections import MOST_CONNECTIONS, ServerError, using
 from tests.support.logs import append, numbers
 from tests.support.postgres import CuttingProxy, TestServer, in_parts_too

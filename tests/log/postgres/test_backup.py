@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from amplifier_module_context_persistent.log.database_location import parse_location
-from amplifier_module_context_persistent.log.postgres.log import PostgresLog
 from amplifier_module_context_persistent.log.postgres.partitions import is_partitioned
+from amplifier_module_context_persistent.log.postgres.postgres_log import PostgresLog
 from amplifier_module_context_persistent.log.postgres.server_connections import using
 from amplifier_module_context_persistent.toolbox.maintenance.verify import verify_log
 from tests.support.commands import run

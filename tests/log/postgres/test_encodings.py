@@ -7,7 +7,7 @@ from contextlib import closing
 
 import pytest
 
-from amplifier_module_context_persistent.log.postgres.log import PostgresLog
+from amplifier_module_context_persistent.log.postgres.postgres_log import PostgresLog
 from amplifier_module_context_persistent.toolbox.maintenance.verify import verify_log
 from tests.support.commands import run
 from tests.support.logs import append, numbers

@@ -14,8 +14,8 @@ from amplifier_module_context_persistent import AppendError, LogUnreadableError
 from amplifier_module_context_persistent.erasures.erasure_record import SESSION, TEXT
 from amplifier_module_context_persistent.log.postgres import begin_after_failover, row_bytes, rows
 from amplifier_module_context_persistent.log.postgres.erasure_rows import erasure_lines
-from amplifier_module_context_persistent.log.postgres.log import PostgresLog
 from amplifier_module_context_persistent.log.postgres.migration_steps import APPEND
+from amplifier_module_context_persistent.log.postgres.postgres_log import PostgresLog
 from amplifier_module_context_persistent.log.postgres.role_rights import rights
 from amplifier_module_context_persistent.log.postgres.row_security import secure_rows
 from amplifier_module_context_persistent.log.postgres.schema import create_schema

@@ -13,7 +13,7 @@ import pytest
 from amplifier_module_context_persistent import AppendError, LogUnreadableError
 from amplifier_module_context_persistent.errors import DeleteError
 from amplifier_module_context_persistent.log.postgres.list_logs import delete_stored_log
-from amplifier_module_context_persistent.log.postgres.log import PostgresLog
+from amplifier_module_context_persistent.log.postgres.postgres_log import PostgresLog
 from amplifier_module_context_persistent.toolbox.maintenance.verify import verify_log
 from tests.support.logs import append, numbers
 from tests.support.postgres import TestServer, every_kind, in_parts_too
@@ -21,7 +21,7 @@ from tests.support.sweeps import proof, some
 
 WRITER = """
 import sys
-from amplifier_module_context_persistent.log.postgres.log import PostgresLog
+from amplifier_module_context_persistent.log.postgres.postgres_log import PostgresLog
 from tests.support.logs import append
 log = PostgresLog(sys.argv[1], durability=sys.argv[3])
 for number in range(int(sys.argv[2]), 10**6):

@@ -18,7 +18,7 @@ from amplifier_module_context_persistent.log.postgres import archive_frames, ran
 from amplifier_module_context_persistent.log.postgres.archive_stored_log import archive_stored_log
 from amplifier_module_context_persistent.log.postgres.layout import LAYOUTS, id_of
 from amplifier_module_context_persistent.log.postgres.list_logs import delete_stored_log
-from amplifier_module_context_persistent.log.postgres.log import PostgresLog
+from amplifier_module_context_persistent.log.postgres.postgres_log import PostgresLog
 from amplifier_module_context_persistent.toolbox.maintenance.purge_log import purge_log
 from amplifier_module_context_persistent.toolbox.maintenance.purge_options import Purge
 from amplifier_module_context_persistent.toolbox.maintenance.verify import verify_log
@@ -31,7 +31,7 @@ from tests.support.sweeps import proof, some
 STARTER = """
 import sys, time
 from contextlib import closing
-from amplifier_module_context_persistent.log.postgres.log import PostgresLog
+from amplifier_module_context_persistent.log.postgres.postgres_log import PostgresLog
 from tests.support.logs import append
 storage, number = sys.argv[1], int(sys.argv[2])
 with closing(PostgresLog(f"{storage}#started")) as kept:  # it keeps the connection

@@ -19,8 +19,8 @@ from amplifier_module_context_persistent.log.database_location import parse_loca
 from amplifier_module_context_persistent.log.filesystem import FileSystem
 from amplifier_module_context_persistent.log.open_reader import open_reader
 from amplifier_module_context_persistent.log.postgres import new_log, rows
-from amplifier_module_context_persistent.log.postgres.log import PostgresLog
 from amplifier_module_context_persistent.log.postgres.new_log import NewStoredLog
+from amplifier_module_context_persistent.log.postgres.postgres_log import PostgresLog
 from amplifier_module_context_persistent.log.postgres.server_connections import FIRST_SHARE, using
 from amplifier_module_context_persistent.toolbox.maintenance.purge_log import purge_log
 from amplifier_module_context_persistent.toolbox.maintenance.purge_options import Purge

@@ -16,10 +16,10 @@ from amplifier_module_context_persistent.errors import DeleteError, LogUnreadabl
 from amplifier_module_context_persistent.log.database_location import Location, parse_location, split_location
 from amplifier_module_context_persistent.log.postgres import list_logs, marks_after_start, open_marks
 from amplifier_module_context_persistent.log.postgres.list_logs import delete_stored_log, open_marks_in
-from amplifier_module_context_persistent.log.postgres.log import PostgresLog
 from amplifier_module_context_persistent.log.postgres.marks_after_start import seconds_until_marked
 from amplifier_module_context_persistent.log.postgres.migration_steps import APPEND, PURGE
 from amplifier_module_context_persistent.log.postgres.open_marks import mark_key
+from amplifier_module_context_persistent.log.postgres.postgres_log import PostgresLog
 from amplifier_module_context_persistent.log.postgres.role_rights import rights
 from amplifier_module_context_persistent.toolbox.maintenance.purge_log import purge_log
 from amplifier_module_context_persistent.toolbox.maintenance.purge_options import Purge

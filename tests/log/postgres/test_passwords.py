@@ -10,7 +10,7 @@ from contextlib import closing, contextmanager
 import pytest
 
 from amplifier_module_context_persistent.log.database_location import parse_location
-from amplifier_module_context_persistent.log.postgres.log import PostgresLog
+from amplifier_module_context_persistent.log.postgres.postgres_log import PostgresLog
 from tests.support.commands import run
 from tests.support.logs import append
 from tests.support.postgres import TestServer

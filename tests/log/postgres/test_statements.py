@@ -27,7 +27,7 @@ from amplifier_module_context_persistent.log.postgres.archive_stored_log import 
     bring_back_stored_log,
 )
 from amplifier_module_context_persistent.log.postgres.layout import LAYOUTS
-from amplifier_module_context_persistent.log.postgres.log import PostgresLog
+from amplifier_module_context_persistent.log.postgres.postgres_log import PostgresLog
 from amplifier_module_context_persistent.toolbox.maintenance.purge_log import purge_log
 from amplifier_module_context_persistent.toolbox.maintenance.purge_options import Purge
 from tests.support.logs import STAMP, append, append_bodies, numbers, reset_bodies

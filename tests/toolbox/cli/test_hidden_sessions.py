@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from amplifier_module_context_persistent.log.postgres.log import PostgresLog
+from amplifier_module_context_persistent.log.postgres.postgres_log import PostgresLog
 from amplifier_module_context_persistent.log.postgres.sqlstates import with_advice
 from tests.support.commands import run
 from tests.support.logs import append

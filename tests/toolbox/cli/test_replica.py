@@ -15,7 +15,7 @@ from amplifier_module_context_persistent.errors import LogUnreadableError
 from amplifier_module_context_persistent.log.database_location import Location, parse_location
 from amplifier_module_context_persistent.log.postgres import ask_database
 from amplifier_module_context_persistent.log.postgres.ask_database import ask
-from amplifier_module_context_persistent.log.postgres.log import PostgresLog
+from amplifier_module_context_persistent.log.postgres.postgres_log import PostgresLog
 from amplifier_module_context_persistent.log.postgres.replica import reading_from_replica
 from amplifier_module_context_persistent.log.postgres.server_connections import ServerError, using
 from tests.support.commands import run

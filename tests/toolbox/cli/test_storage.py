@@ -13,8 +13,8 @@ import pytest
 
 from amplifier_module_context_persistent import AppendError, LogUnreadableError
 from amplifier_module_context_persistent.log.postgres import migration_steps
-from amplifier_module_context_persistent.log.postgres.log import PostgresLog
 from amplifier_module_context_persistent.log.postgres.migration_steps import APPEND, READ, Step
+from amplifier_module_context_persistent.log.postgres.postgres_log import PostgresLog
 from amplifier_module_context_persistent.log.record_line import encode_control, encode_message
 from amplifier_module_context_persistent.toolbox.cli import storage as storage_command
 from amplifier_module_context_persistent.toolbox.maintenance.purge_log import purge_log

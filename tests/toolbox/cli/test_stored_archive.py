@@ -11,7 +11,7 @@ import pytest
 from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.log.database_location import location_of, parse_location
 from amplifier_module_context_persistent.log.postgres import archive_stored_log as module
-from amplifier_module_context_persistent.log.postgres.log import PostgresLog
+from amplifier_module_context_persistent.log.postgres.postgres_log import PostgresLog
 from amplifier_module_context_persistent.paths import log_name
 from fixtures.generate import generate_session
 from tests.support.all_answers import answers

@@ -16,7 +16,7 @@ from amplifier_module_context_persistent.catalogue import session_list_cache
 from amplifier_module_context_persistent.catalogue.glance import Glance, told_of
 from amplifier_module_context_persistent.clock import utc_now
 from amplifier_module_context_persistent.log.postgres import list_logs, old_logs
-from amplifier_module_context_persistent.log.postgres.log import PostgresLog
+from amplifier_module_context_persistent.log.postgres.postgres_log import PostgresLog
 from amplifier_module_context_persistent.log.record_line import encode_message
 from amplifier_module_context_persistent.sessions import find_session as find_session_module
 from amplifier_module_context_persistent.sessions import overview

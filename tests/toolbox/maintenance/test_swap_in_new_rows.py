@@ -19,9 +19,9 @@ from amplifier_module_context_persistent.errors import (
 from amplifier_module_context_persistent.log.database_location import location_of, split_location
 from amplifier_module_context_persistent.log.open_log import open_log
 from amplifier_module_context_persistent.log.postgres import rows
-from amplifier_module_context_persistent.log.postgres.log import PostgresLog
 from amplifier_module_context_persistent.log.postgres.migration_steps import PURGE
 from amplifier_module_context_persistent.log.postgres.new_log import NewStoredLog
+from amplifier_module_context_persistent.log.postgres.postgres_log import PostgresLog
 from amplifier_module_context_persistent.log.postgres.role_rights import rights
 from amplifier_module_context_persistent.toolbox.maintenance.purge_log import plan_purge, purge_log
 from amplifier_module_context_persistent.toolbox.maintenance.purge_options import Purge

@@ -14,7 +14,7 @@ import orjson
 
 from amplifier_module_context_persistent import AppendError, LogUnreadableError, PersistentContextManager
 from amplifier_module_context_persistent.log.open_reader import open_reader
-from amplifier_module_context_persistent.log.postgres.log import PostgresLog
+from amplifier_module_context_persistent.log.postgres.postgres_log import PostgresLog
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter
 from amplifier_module_context_persistent.toolbox.maintenance.verify import verify_log
 from amplifier_module_context_persistent.toolbox.transfer.compact_session import CompactError, compact_session

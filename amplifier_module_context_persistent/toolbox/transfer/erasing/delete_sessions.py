@@ -38,8 +38,8 @@ from ..host_files.metadata_lock import lock_path, metadata_lock
 from ..host_files.own_host_files import own_files
 from .erased_session_names import header_at_start
 from .families_of_sub_agents import Families
+from .hard_links import catalogue_files, with_other_names
 from .noted_agent_forks import agent_forks_of
-from .other_names import catalogue_files, with_other_names
 
 
 @dataclass(slots=True)

@@ -49,9 +49,9 @@ from ..host_files.find_host_copies import backups, host_copies, named_in, told_m
 from ..host_files.metadata_fields import NAME_KEYS, with_texts_replaced, without_name
 from ..host_files.own_host_files import changed_since, own_files
 from .erased_session_names import names_in
+from .hard_links import catalogue_files, with_other_names
 from .new_erasure import erasure_of
 from .noted_agent_forks import AgentFork, agent_forks, agent_forks_of, matches_in, redact_agent_fork
-from .other_names import catalogue_files, with_other_names
 
 
 @dataclass(slots=True)

@@ -9,5 +9,5 @@ To add a format: write one file with a function like those here, and add it to `
 
 Where things are done:
 - what an exporter gets: `session_view`; ids, times and usage for other agents: `agent_session`;
-- request bodies of OpenAI and Anthropic, JSON Lines: `toolbox/transfer/export_session`; Markdown: `markdown` there.
+- request bodies of OpenAI and Anthropic, JSON Lines: `toolbox/transfer/export_session`; Markdown: `markdown`.
 """

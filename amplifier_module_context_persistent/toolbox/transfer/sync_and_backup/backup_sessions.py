@@ -35,7 +35,7 @@ from ..archive_session import archive_like
 from ..damaged_log import damage_in
 from ..erasing.erased_session_names import names_in
 from ..erasing.erasure_is_about import concerning
-from ..erasing.other_names import with_other_names
+from ..erasing.hard_links import with_other_names
 from ..host_files.write_host_files import is_unfinished, making_session, write_host_files
 from .append_to_copy import append_to_copy
 from .copy_in_form import copy_in_form, size_in_form

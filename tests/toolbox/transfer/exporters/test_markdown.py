@@ -10,7 +10,12 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from amplifier_module_context_persistent.toolbox.transfer.markdown import fenced, inline, message_markdown, quoted
+from amplifier_module_context_persistent.toolbox.transfer.exporters.markdown import (
+    fenced,
+    inline,
+    message_markdown,
+    quoted,
+)
 from tests.support.commands import shows
 from tests.support.growth import assert_grows_with_the_text
 from tests.support.histories import messages as any_histories

@@ -11,7 +11,7 @@ from amplifier_module_context_persistent.log.contract import Log
 from amplifier_module_context_persistent.log.database_location import split_location
 from amplifier_module_context_persistent.log.open_log import open_log
 from amplifier_module_context_persistent.log.postgres.list_logs import logs_with_word
-from amplifier_module_context_persistent.log.postgres.log import PostgresLog
+from amplifier_module_context_persistent.log.postgres.postgres_log import PostgresLog
 from amplifier_module_context_persistent.toolbox.maintenance.verify import verify_log
 from tests.support.log_contract import LogContract, OpenLog
 from tests.support.logs import append, append_bodies, body, findings, numbers, reset_bodies, write_file

@@ -26,18 +26,18 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from ...messages.message import Message, calls_of, metadata_of, parsed, result_id_of
-from ...messages.message_times import seconds_between
-from ...messages.metadata import is_human
-from ...messages.normalize import tokens_of
-from ...messages.outcome import ANSWERED, REJECTED
-from ...messages.text import TextPart, full_text, parts_of
-from ...sessions.call_of_result import CallLookup, CallOutcome, instant_of_message, subject_of
-from ...sessions.prices import PriceList
-from ...sessions.request_costs import Bills, RequestBill
-from ...sessions.session_name import read_name
-from ...sessions.transcript import Transcript, session_id_in
-from ...tokens.counter import EstimateCounter
+from ....messages.message import Message, calls_of, metadata_of, parsed, result_id_of
+from ....messages.message_times import seconds_between
+from ....messages.metadata import is_human
+from ....messages.normalize import tokens_of
+from ....messages.outcome import ANSWERED, REJECTED
+from ....messages.text import TextPart, full_text, parts_of
+from ....sessions.call_of_result import CallLookup, CallOutcome, instant_of_message, subject_of
+from ....sessions.prices import PriceList
+from ....sessions.request_costs import Bills, RequestBill
+from ....sessions.session_name import read_name
+from ....sessions.transcript import Transcript, session_id_in
+from ....tokens.counter import EstimateCounter
 
 _COMMANDS = ("command", "cmd", "script")
 _TITLES = {"system": "System", "developer": "Developer", "user": "User", "assistant": "Assistant"}
