@@ -59,14 +59,14 @@ class Cut:
         return Cut(
             self.head_chars,
             self.tail_chars,
-            self.lines,
-            self.instead,
-            line,
-            self.whole_words,
-            self.brief,
-            self.whole_characters,
-            self.excerpt,
-            self.no_recall,
+            lines=self.lines,
+            instead=self.instead,
+            then=line,
+            whole_words=self.whole_words,
+            brief=self.brief,
+            whole_characters=self.whole_characters,
+            excerpt=self.excerpt,
+            no_recall=self.no_recall,
         )
 
     def to_record(self) -> list[Any]:

@@ -292,4 +292,13 @@ def _medium(block: Message, count: Callable[[Message], int] | None) -> Medium:
     is_pdf = kind == "document" and (not media_type or "pdf" in media_type.lower())
     if is_pdf and count is not None:
         pages = pdf_pages(body)
-    return Medium(kind, media_type.lower(), len(body), width, height, decoded_bytes(body), tokens, pages)
+    return Medium(
+        kind,
+        media_type.lower(),
+        chars=len(body),
+        width=width,
+        height=height,
+        bytes=decoded_bytes(body),
+        tokens=tokens,
+        pages=pages,
+    )

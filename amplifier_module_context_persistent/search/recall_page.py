@@ -204,7 +204,9 @@ def cut_page(
         if line_end > offset and fits(output(line_end)):
             end = line_end
     next_offset = end if end < chars else None
-    return RecallPage(output(end), reference, text[offset:end], offset, end, chars, next_offset=next_offset)
+    return RecallPage(
+        output(end), reference, text=text[offset:end], offset=offset, end=end, chars=chars, next_offset=next_offset
+    )
 
 
 def _about(message: Message, before: str, after: str) -> str:
@@ -304,7 +306,14 @@ def make_hit(message: Message, reference: str, tool: str, text: str, spans: Sequ
     if last < len(text):
         excerpt = f"{excerpt}…"
     positions = tuple(position for position, _ in spans)
-    return Hit(reference, _who(message, tool), timestamp_of(message), len(text), positions, excerpt)
+    return Hit(
+        reference,
+        _who(message, tool),
+        timestamp=timestamp_of(message),
+        chars=len(text),
+        places=positions,
+        excerpt=excerpt,
+    )
 
 
 def recall_output(output: str) -> Message:

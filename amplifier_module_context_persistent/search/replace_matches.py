@@ -73,7 +73,7 @@ def replace_matches(
         decoded = _decoded(text, expression, is_word=is_word) if is_encoded else ()
         if has_spaces:
             decoded = _with_spaces(chain([Reading(text)], decoded))
-        return _replace_encoded(expression, replacement, text, taken, literals, decoded)
+        return _replace_encoded(expression, replacement, text=text, taken=taken, literals=literals, decoded=decoded)
     except (TimeoutError, MemoryError) as error:
         raise SlowPatternError("the expression takes too much time or memory on one of the texts") from error
 

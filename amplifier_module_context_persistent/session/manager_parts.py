@@ -57,7 +57,9 @@ def make_parts(
     )
     pending = PendingRequests(session_id, names_makers=not config.receipts)
     redaction = RedactionOnWrite(host, is_on=config.redact_on_write)
-    additions = Additions(config, host, store, meter, pending, redaction, now=now, new_id=new_id)
+    additions = Additions(
+        config, host, store=store, meter=meter, pending=pending, redaction=redaction, now=now, new_id=new_id
+    )
     requests = RequestFlow(
         config, host, store, meter, pending, session_id=session_id, is_child_session=identity.parent_id is not None
     )

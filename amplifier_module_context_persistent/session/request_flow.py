@@ -295,7 +295,7 @@ class RequestFlow:
         self.is_compacting = True
         try:
             summary, events.usage = await sum_up(
-                session, self._meter, ask, answer.planning.span, self._host, self._summary_pause
+                session, self._meter, ask=ask, span=answer.planning.span, host=self._host, pause=self._summary_pause
             )
         finally:
             self.is_compacting = False

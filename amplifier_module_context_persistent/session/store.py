@@ -328,7 +328,7 @@ class Store:
             now=self._now,
             new_id=self._new_id,
         )
-        views = ViewService(config, counter, unlogged, history, self._meter, self._new_id)
+        views = ViewService(config, counter, unlogged=unlogged, history=history, meter=self._meter, new_id=self._new_id)
         return Session(
             log=log,
             queue=queue,

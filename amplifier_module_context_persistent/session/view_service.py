@@ -173,7 +173,9 @@ class ViewService:
             if window.bring_back(log, request) and window.plan is not None:
                 self._store_plan(log, window, index)
             built = self._build(log, window, request)
-        receipt = self._receipt_of(log, ask, request, window, built, completed.given_tokens)
+        receipt = self._receipt_of(
+            log, ask, request=request, window=window, built=built, given_tokens=completed.given_tokens
+        )
         planning = built.planning
         if planning.compaction is not None:
             planning = replace(planning, error=self._store_plan(log, window, index))
@@ -199,7 +201,9 @@ class ViewService:
         if not self._config.receipts or ask.force or len(log.index) == 0:
             return StoredReceipt()
         try:
-            receipt = self._make_receipt(log, request, window, built, built.view, given_tokens)
+            receipt = self._make_receipt(
+                log, request, window=window, built=built, view=built.view, given_tokens=given_tokens
+            )
             stored = StoredReceipt(receipt.encode(), receipt.id)
         except ValueError as refused:
             logger.warning("a view leaves no receipt: %s", refused)

@@ -164,14 +164,14 @@ class RankedSearch:
         return RankedAnswer(
             found,
             ranking.common,
-            indexed,
-            len(logs),
-            errors,
-            self._advice,
-            ranking.notes,
-            share,
-            ranking.unmatched,
-            ranking.slips,
+            indexed=indexed,
+            sessions=len(logs),
+            errors=errors,
+            advice=self._advice,
+            notes=ranking.notes,
+            share=share,
+            unmatched=ranking.unmatched,
+            slips=ranking.slips,
         )
 
 

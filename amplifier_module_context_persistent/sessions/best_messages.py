@@ -386,7 +386,7 @@ def _best_message(session: SessionFile, placed: LiveMessage, ranked: Ranked) -> 
     text = searched_text(placed.message)
     worth = worth_of(ranked)
     marks = marks_of(text, worth)
-    return BestMessage(session, placed, ranked, text, marks, best_window(marks, worth))
+    return BestMessage(session, placed, ranked=ranked, text=text, marks=marks, window=best_window(marks, worth))
 
 
 def _has_words(message: Message, worth: Mapping[str, float]) -> bool:

@@ -130,7 +130,9 @@ def _made_call(message: Message, number: int, call_id: str) -> MadeCall | None:
     instant = instant_of_message(message)
     for part in parts_of(message):
         if part.kind == "call" and part.call_id == call_id:
-            return MadeCall(number, part.name, subject_of(part.text), instant, asks, part.text)
+            return MadeCall(
+                number, part.name, subject=subject_of(part.text), instant=instant, asks=asks, arguments=part.text
+            )
     return None
 
 

@@ -137,7 +137,7 @@ def _calls_of_files(
     if id_in_copies:
         id_in_copies = f"{id_in_copies} {call_id}"
     time = timestamp_of(message)
-    return [FileCall(path, action, number, turn, time, id_in_copies) for path, action in uses]
+    return [FileCall(path, action, message=number, turn=turn, time=time, copy_id=id_in_copies) for path, action in uses]
 
 
 def _with_result(call: FileCall, result: Message) -> FileCall:

@@ -91,7 +91,7 @@ def gathered(sessions: Iterable[SessionFile], counter: TokenCounter, watch: Watc
         with watch([str(session.path) for session in left.values()]) as files:
             for number, session in left.items():
                 try:
-                    _compute(figures, number, session, stored, counter, files)
+                    _compute(figures, number, session=session, stored=stored, counter=counter, files=files)
                 except (LogError, OSError, ValueError) as error:
                     _forget(connection, number)
                     figures.unreadable[str(session.path)] = reason_of(error)

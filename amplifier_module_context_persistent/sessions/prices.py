@@ -133,7 +133,16 @@ DEFAULT_PRICES: Mapping[str, Price] = {
     "claude-sonnet-4": _anthropic(3, 15),
     "claude-3-7-sonnet": _anthropic(3, 15),
     "claude-3-5-sonnet": _anthropic(3, 15),
-    "claude-haiku-5-5": Price(0.1, 0.5, 0.01, 0.125, 0.2, TARIFF_STEPS["claude-haiku-5-5"], 5, 5),
+    "claude-haiku-5-5": Price(
+        0.1,
+        0.5,
+        cached=0.01,
+        write=0.125,
+        write_1h=0.2,
+        above=TARIFF_STEPS["claude-haiku-5-5"],
+        above_input=5,
+        above_output=5,
+    ),
     "claude-haiku-4-5": _anthropic(1, 5),
     "claude-3-5-haiku": _anthropic(0.8, 4),
     # OpenAI docs, "Pricing" and the models' pages; writing costs from GPT-5.6 on. Looked up 2026-11-23.

@@ -100,4 +100,12 @@ def _part_after_fork(transcript: Transcript, common: int, counter: TokenCounter,
     has_answers = any(message.get("role") == "assistant" for message in later)
     is_cost_unknown = has_answers and not bill.has_cost
     cost = None if is_cost_unknown else bill.cost
-    return PartAfterFork(len(later), [turn.number for turn in turns], lines, calls, files, cost, bill.is_estimated)
+    return PartAfterFork(
+        len(later),
+        [turn.number for turn in turns],
+        first_lines=lines,
+        calls=calls,
+        files=files,
+        cost=cost,
+        is_estimated=bill.is_estimated,
+    )

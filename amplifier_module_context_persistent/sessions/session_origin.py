@@ -111,10 +111,10 @@ def relatives_of(header: Mapping[str, Any]) -> Relatives:
     return Relatives(
         _text(header.get("parent_id")),
         _text(facts.get("spawned_by")),
-        _texts(facts.get("subagents")),
-        _texts(facts.get("branches")),
-        _texts(facts.get("subagent_tasks")),
-        _text(facts.get("forked_from_session")),
+        subagents=_texts(facts.get("subagents")),
+        branches=_texts(facts.get("branches")),
+        subagent_tasks=_texts(facts.get("subagent_tasks")),
+        continued=_text(facts.get("forked_from_session")),
     )
 
 

@@ -178,7 +178,9 @@ def _tools(figures: Figures) -> dict[str, ToolShare]:
     )
     medians = dict(figures.rows(_MEDIANS))
     return {
-        tool: ToolShare(calls, results, errors, tokens, duration_s, medians.get(tool))
+        tool: ToolShare(
+            calls, results, errors=errors, result_tokens=tokens, duration_s=duration_s, median_s=medians.get(tool)
+        )
         for tool, calls, results, errors, tokens, duration_s in rows
     }
 

@@ -103,7 +103,15 @@ class Calibration:
         try:
             *sums, last_counted, last_actual, observations = fields
             first, second, third, fourth = map(float, sums)
-            return cls(first, second, third, fourth, int(last_counted), int(last_actual), int(observations))
+            return cls(
+                first,
+                second,
+                slow_counted=third,
+                slow_actual=fourth,
+                last_counted=int(last_counted),
+                last_actual=int(last_actual),
+                observations=int(observations),
+            )
         except (TypeError, ValueError) as error:
             raise ValueError(f"not a calibration: {fields!r}") from error
 

@@ -198,7 +198,17 @@ class Meter:
         self._models.setdefault(handed.provider, model)
         known = self._known.get((handed.provider, model), Calibration())
         self.readings.append(
-            Reading(handed.provider, model, handed.counted, handed.predicted, 0, 0, known, limit, overflow=True)
+            Reading(
+                handed.provider,
+                model,
+                counted=handed.counted,
+                predicted=handed.predicted,
+                actual=0,
+                cached=0,
+                calibration=known,
+                limit=limit,
+                overflow=True,
+            )
         )
 
     def _is_own(self, event: Mapping[str, Any], handed: _UnansweredView) -> bool:
@@ -266,12 +276,12 @@ class Meter:
             Reading(
                 handed.provider,
                 model,
-                handed.counted,
-                handed.predicted,
-                actual,
-                usage.cached,
-                learned,
-                limit,
+                counted=handed.counted,
+                predicted=handed.predicted,
+                actual=actual,
+                cached=usage.cached,
+                calibration=learned,
+                limit=limit,
                 written=usage.written,
                 output=usage.output,
                 compaction=usage.compaction,

@@ -109,10 +109,25 @@ class Window:
         size = ViewSize(request.room.fixed_tokens + arrangement.tokens, len(arrangement.items))
         asking = NOT_ASKED if compaction is not None else self._items.asking(log, request, arrangement)
         if asking.is_asked and size.tokens <= request.budget_tokens:  # the view fits until the provider's item arrives
-            return self._result(log, request, arrangement, size, Planning(compaction=compaction), step.fallback, asking)
+            return self._result(
+                log,
+                request,
+                arrangement=arrangement,
+                size=size,
+                planning=Planning(compaction=compaction),
+                fallback=step.fallback,
+                asking=asking,
+            )
         reason = self._plans.timing.why_plan(log, request, arrangement, asks_provider=asking.is_asked)
         if reason is None:
-            return self._result(log, request, arrangement, size, Planning(compaction=compaction), step.fallback)
+            return self._result(
+                log,
+                request,
+                arrangement=arrangement,
+                size=size,
+                planning=Planning(compaction=compaction),
+                fallback=step.fallback,
+            )
         if request.sums_up:
             planning = Planning(is_due=True, span=self._plans.span(log, request, arrangement), compaction=compaction)
             return ViewResult(None, *size, request.budget_tokens, planning, ItemOutcome(step.fallback))
@@ -121,7 +136,14 @@ class Window:
         lost_item = hides_in_item and not self._kept.shows_item
         fallback = "a turn that it stands for was hidden" if lost_item else step.fallback
         shown_arrangement = attempt.compaction.arrangement if attempt.compaction is not None else arrangement
-        return self._result(log, request, shown_arrangement, size, _planning(reason, attempt, compaction), fallback)
+        return self._result(
+            log,
+            request,
+            arrangement=shown_arrangement,
+            size=size,
+            planning=_planning(reason, attempt, compaction),
+            fallback=fallback,
+        )
 
     def _result(
         self,

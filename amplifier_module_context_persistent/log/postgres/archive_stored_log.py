@@ -78,7 +78,7 @@ def archive_stored_log(
             frame, packed = frame_of_part(content, frames[-1] if frames else None, head.size)
             if frame.size > MOST_FRAME_BYTES:
                 raise ArchiveError(f"line {frame.line + 1:,} is too long for a frame")
-            archive_frames.insert_frame(connection, schema, head.key, frame, packed, columns)
+            archive_frames.insert_frame(connection, schema, key=head.key, frame=frame, packed=packed, columns=columns)
             stored = archive_frames.read_packed(connection, schema, head.key, frame.line) or b""
             facts = archive_frames.read_packed_columns(connection, schema, head.key, frame.line, frame.line + 1)
             if decompressed(frame, stored) != content or _unpacked(facts[frame.line], frame.lines) != columns:

@@ -221,7 +221,17 @@ def _value_at(text: str, at: int, name: str, before: str, separator: str) -> Nam
         return None  # --secret id=x: a setting of the flag
     rest = text[end : end + 3]
     ends_line = not rest or rest[0] in "\r\n" or rest.startswith(("\\n", " #"))
-    return NamedValue(text[start:end], name, start, end, opening is not None, before, separator, following, ends_line)
+    return NamedValue(
+        text[start:end],
+        name,
+        start=start,
+        end=end,
+        is_quoted=opening is not None,
+        before=before,
+        separator=separator,
+        after=following,
+        ends_line=ends_line,
+    )
 
 
 def _bare_span(text: str, at: int, name: str, before: str, separator: str) -> tuple[int, int] | None:

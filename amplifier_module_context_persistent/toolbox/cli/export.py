@@ -99,7 +99,7 @@ def export(
     name is not recognised: read an export before you give it away. The search for secrets takes about two seconds for
     each 3 MB of text. With --encrypt-to only the holder of the private key can read the file (age; the extra `seal`).
     """
-    how = _Writing(into, not no_redact, own, public_keys(recipients), force, as_json)
+    how = _Writing(into, not no_redact, own=own, recipients=public_keys(recipients), force=force, as_json=as_json)
     names_none = path is None and not everywhere and wanted == ALL_SESSIONS and words is None
     if names_none:
         path = picked()

@@ -197,7 +197,9 @@ def _show_one(
                 if errors:
                     messages = filter(_went_wrong, messages)
                 printer = MessagePrinter(full=full, as_json=as_json, with_calls=errors)
-                if not _print_messages(transcript, messages, starts, compactions, printer, clear):
+                if not _print_messages(
+                    transcript, messages, starts=starts, compactions=compactions, printer=printer, clear=clear
+                ):
                     check_tools(tools, transcript.tool_names())
         if not len(transcript):
             click.echo(_empty(transcript), err=True)

@@ -268,7 +268,7 @@ class _Plan:
 def _plan(here: Side, there: Side, force: Sequence[Erasure], scope: _Scope, without: Iterable[str] = ()) -> _Plan:
     """Compare the chosen sessions except those in `without`, and return the plan."""
     pairs = pairs_of(here.sessions(), there.sessions())
-    sync = Sync(here, there, pairs, force, scope.keep_both, utc_now)
+    sync = Sync(here, there, pairs=pairs, force=force, keep_both=scope.keep_both, now=utc_now)
     chosen = scope.ids((here, there)).difference(without)
     todo = [pair for pair in pairs if pair.session_id in chosen]
     steps = []

@@ -118,7 +118,14 @@ def play(directory: Path, storage: str | None = None) -> PlayedDemo:
     log_path = next(report["log_path"] for report in first if report["event"] == "mounted")
     stored_at_kill = read_messages(log_path, storage)
     resumed, _ = play_part("resumed", directory, storage)
-    return PlayedDemo(first, resumed, killed, log_path, stored_at_kill, read_messages(log_path, storage))
+    return PlayedDemo(
+        first,
+        resumed,
+        killed=killed,
+        log_path=log_path,
+        stored_at_kill=stored_at_kill,
+        stored_at_end=read_messages(log_path, storage),
+    )
 
 
 def read_messages(log_path: str, storage: str | None = None) -> list[Message]:

@@ -140,7 +140,9 @@ def purge_log(
             _count_beside(stored, purge, counts)
             if not purge.is_torn_only:
                 salt = note(stored)
-                _rewrite(stored, purge, counts, NewLogRows(stored, path, lock_timeout_s), now(), salt)
+                _rewrite(
+                    stored, purge, counts=counts, new=NewLogRows(stored, path, lock_timeout_s), time=now(), salt=salt
+                )
             return counts
     with closing(LogReader(path, files=files, writable=True, snapshots=known, new_scanner=SCANNER)) as reader:
         _follow(reader)
@@ -151,7 +153,15 @@ def purge_log(
                 remove_tails(reader)
                 return counts
         salt = note(reader)
-        _rewrite(reader, purge, counts, NewLogFile(reader, purge, lock_timeout_s), now(), salt, known)
+        _rewrite(
+            reader,
+            purge,
+            counts=counts,
+            new=NewLogFile(reader, purge, lock_timeout_s),
+            time=now(),
+            salt=salt,
+            known=known,
+        )
         return counts
 
 

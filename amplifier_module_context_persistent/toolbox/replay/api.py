@@ -152,11 +152,11 @@ def requests(transcript: Transcript, *, start: int = 0) -> Iterator[Seen]:
         seen = Seen(
             number,
             latest,
-            receipt.time,
-            receipt.tokens,
-            receipt.budget_tokens,
-            rebuilt.messages,
-            marks,
+            time=receipt.time,
+            tokens=receipt.tokens,
+            budget_tokens=receipt.budget_tokens,
+            view=rebuilt.messages,
+            marks=marks,
             proof=Proof(receipt.plan, receipt.hashes.view, rebuilt.proved, tuple(rebuilt.reasons)),
             unbound=receipt.unbound,
         )
@@ -202,11 +202,11 @@ def play(
         seen = Seen(
             played.number,
             played.place,
-            "",
-            played.tokens,
-            budget_tokens,
-            played.view,
-            marks,
+            time="",
+            tokens=played.tokens,
+            budget_tokens=budget_tokens,
+            view=played.view,
+            marks=marks,
             unbound=played.unbound,
         )
         before = _against(seen, before, marker)

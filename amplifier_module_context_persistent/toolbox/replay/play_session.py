@@ -176,7 +176,9 @@ class Player:
         self.on_view(position, view, parts, 0 if broke else shared)
         await self._look_for_evidence(measures, policy, position, parts, recalled)
         self._before = _Before(view, known, lines)
-        return Played(measures.requests, position, view, tokens, cached, broke, unbound)
+        return Played(
+            measures.requests, position, view=view, tokens=tokens, cached_tokens=cached, broke=broke, unbound=unbound
+        )
 
     def _look(self, view: Sequence[Message], start: int, lines: Sequence[bytes]) -> list[_Known]:
         """Return facts about a view's messages from `start` to the end. Facts about the view before are used again."""

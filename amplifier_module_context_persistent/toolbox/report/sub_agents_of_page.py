@@ -80,7 +80,9 @@ def read_sub_agents(
                 place = places.of(transcript)
                 if place is not None:
                     total = sums.get(str(session.path), Total())
-                    read.append(_read(transcript, session, place, total, bodies, min(MOST_CHARS, room)))
+                    read.append(
+                        _read(transcript, session, place=place, total=total, bodies=bodies, room=min(MOST_CHARS, room))
+                    )
         except (LogError, OSError, ValueError):
             continue
     return sorted(read, key=lambda row: row.place)

@@ -325,7 +325,15 @@ class _Session:
         """Return the report about changes, made or only planned."""
         budget = self.request.budget_tokens
         target = int(self.config.target_usage * budget)
-        return CompactResult(path, plan, budget, target, tokens_before, tokens_after, changes)
+        return CompactResult(
+            path,
+            plan,
+            budget_tokens=budget,
+            target_tokens=target,
+            tokens_before=tokens_before,
+            tokens_after=tokens_after,
+            changes=changes,
+        )
 
 
 def _plan_before(transcript: Transcript, new_id: Callable[[], str]) -> Message:

@@ -129,7 +129,15 @@ def fork_session(
         purged = stack.enter_context(without_purged(whole, place, again=again))
         past = purged.history_at(at)
         plan = following_plan(purged.transcript.book, past.ordinals)
-        records = ForkRecords(purged.transcript, past, plan, session_id, session_id_in(whole), now(), new_id)
+        records = ForkRecords(
+            purged.transcript,
+            past,
+            plan=plan,
+            session_id=session_id,
+            parent_id=session_id_in(whole),
+            created=now(),
+            new_id=new_id,
+        )
         is_begun = _is_begun(place, purged.transcript, past)
         target = os.path.abspath(place) if is_begun else _checked(place)
         host_files = list[str]()

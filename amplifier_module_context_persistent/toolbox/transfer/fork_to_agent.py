@@ -142,7 +142,16 @@ def fork_to_agent(
         if not dry_run:
             _write(target, agent, view, with_directories=path is None)
         command = AGENTS[agent].resume(own_id, target)
-        return ForkToAgent(agent, target, own_id, directory, past.turn, count, command, purged.told)
+        return ForkToAgent(
+            agent,
+            target,
+            session_id=own_id,
+            working_dir=directory,
+            turn=past.turn,
+            messages=count,
+            command=command,
+            erased=purged.told,
+        )
 
 
 def _write(target: str, agent: str, view: SessionView, *, with_directories: bool) -> None:

@@ -65,7 +65,13 @@ def names_in(reader: ReadableLog, gone: Iterable[int] | None = None) -> SourceNa
     id_hashes = [index.columns.id_hashes[ordinal] for ordinal in ordinals or ()]
     talk = talk_in_stored(reader, None if ordinals is None else set(ordinals))
     return SourceNames(
-        tuple(names), count, content, tuple(message_names), tuple(answers), tuple(talk), tuple(id_hashes)
+        tuple(names),
+        count,
+        content=content,
+        messages=tuple(message_names),
+        answers=tuple(answers),
+        talk=tuple(talk),
+        id_hashes=tuple(id_hashes),
     )
 
 

@@ -50,4 +50,13 @@ def erasure_of(
     else:
         hashes = sorted({salted_id(salt, id_hash) for id_hash in source.id_hashes})
         ids = ErasedIds(b"".join(hashes), has_all=source.has_all_ids)
-    return Erasure(salt, what, time, fingerprints, ids, rule(salt), is_all=is_all, purges=frozenset(purges))
+    return Erasure(
+        salt,
+        what,
+        time=time,
+        fingerprints=fingerprints,
+        ids=ids,
+        rule=rule(salt),
+        is_all=is_all,
+        purges=frozenset(purges),
+    )

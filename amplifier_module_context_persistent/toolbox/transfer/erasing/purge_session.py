@@ -357,7 +357,7 @@ def purge_session(
     """
     done = planned.counts, ""
     if planned.is_log:
-        done = _purge_log_and_files(planned, what, now, rule, salt, files)
+        done = _purge_log_and_files(planned, what, now=now, rule=rule, salt=salt, files=files)
     else:
         remove_left(planned.removed, planned.path)
     if what.redact is not None:
@@ -380,7 +380,7 @@ def _purge_log_and_files(
     if what.is_torn_only:
         return purge_log(path, what, now=now, files=files), ""
     if stored_name(path) is not None:
-        return _purge_noted(planned, what, now, rule, salt, files), ""
+        return _purge_noted(planned, what, now=now, rule=rule, salt=salt, files=files), ""
     if not os.path.lexists(path):  # there is no log, only leftovers
         remove_left(planned.removed, path)
         return planned.counts, ""
@@ -394,7 +394,7 @@ def _purge_log_and_files(
     note.begin(PURGING, now())
     try:
         if not planned.counts.is_nothing:
-            done = _purge_noted(planned, what, now, rule, salt, files)
+            done = _purge_noted(planned, what, now=now, rule=rule, salt=salt, files=files)
         elif planned.finishes:
             remove_catalogue(path)  # a search may have written it between the two removals of the first purge
     except LogFailedError:

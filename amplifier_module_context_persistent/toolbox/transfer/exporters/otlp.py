@@ -81,7 +81,9 @@ class _Spans:
             "gen_ai.agent.name": self._view.source.get("format"),
             "gen_ai.input.messages": to_json([_message(heard_message) for heard_message in heard]) if heard else None,
         }
-        yield self._span(self._root, "", "invoke_agent", _INTERNAL, began, self._now, attributes)
+        yield self._span(
+            self._root, "", name="invoke_agent", kind=_INTERNAL, start=began, end=self._now, told=attributes
+        )
 
     def _chat(self, message: Message, heard: list[Message], position: int, *, compacted: bool) -> dict[str, Any]:
         """Return the span of a model call: the messages before the answer, the answer, and its usage."""
@@ -114,7 +116,9 @@ class _Spans:
         }
         span_id = self._id(f"chat {position}")
         span_name = f"chat {model}" if model else "chat"
-        return self._span(span_id, self._root, span_name, _CLIENT, self._now, self._time(message), attributes)
+        return self._span(
+            span_id, self._root, name=span_name, kind=_CLIENT, start=self._now, end=self._time(message), told=attributes
+        )
 
     def _tool(self, message: Message, call_id: str, position: int) -> dict[str, Any]:
         """Return the span of a tool's call, from its result."""
@@ -135,7 +139,15 @@ class _Spans:
         }
         span_id = self._id(f"tool {position}")
         span_name = f"execute_tool {name}"
-        span = self._span(span_id, self._root, span_name, _INTERNAL, self._now, self._time(message), attributes)
+        span = self._span(
+            span_id,
+            self._root,
+            name=span_name,
+            kind=_INTERNAL,
+            start=self._now,
+            end=self._time(message),
+            told=attributes,
+        )
         if failed:
             span["status"] = {"code": _ERROR}
         return span
