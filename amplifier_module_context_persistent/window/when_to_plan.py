@@ -62,7 +62,7 @@ def needs_plan(
     """Return whether a view of this size is to be compacted.
 
     A plan in the middle of a tool loop ends the reasoning of that loop. So at the beginning of a turn a lower threshold
-    applies: half way between target and threshold (docs/provider_rules.md has the measurement). With a cold cache, a
+    applies: half way between target and threshold (measured in docs/reasoning_and_prefixes.md). With a cold cache, a
     plan is made as soon as it frees `compact_min_gain`.
 
     Args:

@@ -1,4 +1,4 @@
-"""What docs/another_machine.md shows is what a newcomer sees between two homes."""
+"""What docs/another_machine.md and docs/parted.md show is what a newcomer sees between two homes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from tests.support.places import DOCS
 from tests.support.two_homes import Home
 
-PAGE = (DOCS / "another_machine.md").read_text(encoding="utf-8")
+PAGE = "".join((DOCS / name).read_text(encoding="utf-8") for name in ("another_machine.md", "parted.md"))
 STICK = "/media/stick/sessions"
 
 
