@@ -248,3 +248,19 @@ def test_a_fork_of_a_session_that_was_imported_twice_is_found_by_a_purge(agent: 
     given = Path(json.loads(run("fork", "talk", "--to", agent, "--json").stdout)["path"])
     run("purge", "talk", "--redact", KEY, "--yes")
     assert KEY not in given.read_text()
+
+
+@pytest.mark.parametrize("is_directory", [True, False])
+async def test_a_file_that_its_agent_moved_is_purged(agent: str, *, is_directory: bool) -> None:
+    """Codex moves archived sessions; a project's directory may get another name."""
+    file = await forked(agent)
+    root = next(parent for parent in file.parents if parent.name.startswith("."))
+    moved = root / "archived" / file.name
+    if is_directory:
+        file.parent.rename(moved.parent)
+    else:
+        moved.parent.mkdir()
+        file.rename(moved)
+    assert "is redacted" in run(*PURGE).stdout
+    assert KEY not in moved.read_text()
+    assert "nothing to purge" in run(*PURGE).stdout

@@ -113,3 +113,23 @@ def test_both_imports_of_a_source_are_deleted_as_one_session(tmp_path: Path) -> 
     run("import", given, "--session", "second")
     run("delete", SESSION, "second", "--yes")
     assert "was deleted here" in run("import", given, code=2).stderr
+
+
+@pytest.mark.parametrize("erase", [("purge", SESSION, "--redact", "question 0"), ("delete", SESSION)], ids=" ".join)
+def test_a_branch_of_an_erased_session_is_known_by_its_messages(tmp_path: Path, erase: tuple[str, ...]) -> None:
+    """The branch has the same messages with the same ids under another id, and no long answer."""
+    ids = [f"5f0e0000-0000-4000-8000-00000000000{number}" for number in range(4)]
+    entries = []
+    for turn in range(2):
+        user, agent = ids[2 * turn : 2 * turn + 2]
+        entries += [
+            says(user, ids[2 * turn - 1] if turn else None, f"question {turn}"),
+            answers(agent, user, f"msg_{turn}", text("done"), stop="end_turn"),
+        ]
+    run("import", write_jsonl(tmp_path / "first.jsonl", entries), "--session", SESSION)
+    run(*erase, "--yes")
+    branch = [entry | {"sessionId": "5f0e-2"} for entry in entries]
+    source = write_jsonl(tmp_path / "branch.jsonl", [*branch, says("u9", ids[-1], "more")])
+    done = run("import", source, "--session", "branch", code=None)
+    assert "here on" in done.output
+    assert not log_of("branch").exists() or "question 0" not in log_of("branch").read_text()

@@ -16,7 +16,7 @@ import errno
 import hashlib
 import json
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -105,6 +105,9 @@ def note_agent_fork(path: str, agent: str, log_id: str, content: Content = NOTHI
 def agent_forks(log_id: str | None = None) -> list[AgentFork]:
     """Return the files in the list that are still there, or of which a killed operation left something.
 
+    An agent may have moved a file within its own directory, as Codex does with archived sessions. Then the file is
+    found by its name, and returned with its new path.
+
     Args:
         log_id: only files that were written from this log.
 
@@ -119,7 +122,19 @@ def agent_forks(log_id: str | None = None) -> list[AgentFork]:
     check_regular(status, place)
     known = _read(place, (status.st_ino, status.st_size, status.st_mtime_ns))
     wanted = known if log_id is None else [agent_fork for agent_fork in known if agent_fork.log_id == log_id]
-    return [agent_fork for agent_fork in wanted if os.path.isfile(agent_fork.path) or agent_fork.parts()]
+    there = [agent_fork for agent_fork in wanted if os.path.isfile(agent_fork.path) or agent_fork.parts()]
+    gone = [agent_fork for agent_fork in wanted if agent_fork not in there]
+    return [*there, *(replace(agent_fork, path=moved) for agent_fork in gone for moved in _moved_to(agent_fork.path))]
+
+
+def _moved_to(path: str) -> list[str]:
+    """Return the files with the name of a missing one in the directory of its agent, such as `~/.codex`."""
+    place = Path(path)
+    root = next((parent for parent in place.parents if parent.name.startswith(".")), None)
+    if root is None:
+        return []
+    below = (os.path.join(directory, place.name) for directory, _, names in os.walk(root) if place.name in names)
+    return [found for found in below if os.path.isfile(found)]
 
 
 @lru_cache(maxsize=1)

@@ -219,10 +219,16 @@ def _plan_before(draft: SessionDraft, record: int) -> list[bytes]:
 
 
 def _has_news(draft: SessionDraft, earlier: EarlierImport) -> bool:
-    """Return whether a draft differs from its earlier import: by more messages, or by messages that are gone."""
+    """Return whether a draft differs from its earlier import.
+
+    It differs by more messages, by messages that are gone, or by a compaction after the last message.
+    """
     has_more = earlier.common < draft.messages
     has_less = earlier.kept < earlier.live
-    return has_more or has_less or earlier.is_cut
+    is_compacted = earlier.records > 0 and any(
+        body.startswith(_PLAN_HEAD) for body in draft.bodies.part(earlier.records)
+    )
+    return has_more or has_less or earlier.is_cut or is_compacted
 
 
 def _remove_logs(drafts: Iterable[SessionDraft]) -> None:
