@@ -33,6 +33,12 @@ def log_path(
 ) -> Path | None:
     """Return the path of a session's log file; None if neither the configuration nor a session id names one.
 
+    Args:
+        config: its `transcript_path` names the file; else its `storage_path` names the directory.
+        session_id: the session's id; None if the host gives none.
+        parent_id: the id of the session that started this one.
+        working_dir: the directory of the project; None for the current directory.
+
     Raises:
         ConfigError: the session id cannot be part of a path.
     """

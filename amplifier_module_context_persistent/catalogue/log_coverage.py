@@ -158,7 +158,14 @@ def covered_by_path(connection: sqlite3.Connection, part: str, name: str | None 
 
 
 def follow_file(connection: sqlite3.Connection, name: str, before: Stamp, after: Stamp) -> None:
-    """Make the coverage of a log valid for a new file with the same bytes. Coverage of other stamps is not changed."""
+    """Make the coverage of a log valid for a new file with the same bytes. Coverage of other stamps is not changed.
+
+    Args:
+        connection: a connection in a transaction that writes.
+        name: the name of the log in the catalogue.
+        before: the stamp of the old file.
+        after: the stamp of the new file.
+    """
     connection.execute(
         "UPDATE covered SET (device, inode, size_bytes, mtime_ns, ctime_ns) = (?, ?, ?, ?, ?)"
         " WHERE session = (SELECT id FROM sessions WHERE path = ?)"
@@ -168,6 +175,13 @@ def follow_file(connection: sqlite3.Connection, name: str, before: Stamp, after:
 
 
 def cover(connection: sqlite3.Connection, session: int, part: str, now: LogCoverage) -> None:
-    """Store the coverage of a session."""
+    """Store the coverage of a session.
+
+    Args:
+        connection: a connection in a transaction that writes.
+        session: the session's number in the catalogue.
+        part: the part of the catalogue that is covered, such as `GLANCE`.
+        now: the stamp of the log's file, and the bytes that are covered.
+    """
     row = (session, part, *astuple(now.stamp), now.end_offset, now.tail)
     connection.execute("INSERT OR REPLACE INTO covered VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", row)

@@ -128,7 +128,14 @@ def take_in_segment(
 
 
 def note_covered(connection: sqlite3.Connection, name: str, *, seen: LogCoverage, now: LogCoverage) -> None:
-    """Note a new stamp of a log's file for the same covered part, unless another process changed the coverage."""
+    """Note a new stamp of a log's file for the same covered part, unless another process changed the coverage.
+
+    Args:
+        connection: a connection in a transaction that writes.
+        name: the name of the session's log.
+        seen: the coverage that this process knows.
+        now: the same coverage with the new stamp.
+    """
     if covered_of(connection, name, RANKED) == seen:
         cover(connection, session_id(connection, name), RANKED, now)
 

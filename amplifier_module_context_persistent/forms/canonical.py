@@ -256,7 +256,14 @@ def parsed_call(given: Message) -> Message:
 
 
 def result(call_id: str, content: Any, *, failed: bool = False, name: str = "") -> Message:
-    """Return a result: a message of the role `tool` with the content that a call returned."""
+    """Return a result: a message of the role `tool` with the content that a call returned.
+
+    Args:
+        call_id: the id of the call; the result's `tool_call_id`.
+        content: a text, or a list of blocks.
+        failed: whether the call failed.
+        name: the name of the tool; "" if it is not known.
+    """
     message: Message = {"role": "tool", "tool_call_id": call_id}
     if name:
         message["name"] = name

@@ -215,7 +215,14 @@ def _check_written(path: str, file_bytes: int, sha256: str) -> None:
 def keep_times_and_snapshots(
     path: str, before: os.stat_result, files: FileSystem | None, snapshots: Snapshots | None
 ) -> None:
-    """Give the new file the old file's times, by which lists are sorted, and keep snapshots of the log valid."""
+    """Give the new file the old file's times, by which lists are sorted, and keep snapshots of the log valid.
+
+    Args:
+        path: the log's path, with the new file.
+        before: the status of the old file.
+        files: the system calls; None for the usual ones.
+        snapshots: the snapshots of indexes; None if there are none.
+    """
     log = FileHandle(path, files)
     try:
         with contextlib.suppress(OSError, NotImplementedError):

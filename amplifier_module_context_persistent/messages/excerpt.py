@@ -89,6 +89,13 @@ def shown_spans(
     """Return the spans of a text that an excerpt shows, in order.
 
     Spans with only a small gap between them become one.
+
+    Args:
+        text: the text.
+        head_chars: the approximate number of characters to show of its beginning.
+        tail_chars: the approximate number of characters to show of its end.
+        lines: further spans to show, each as start and end in characters.
+        prose: whether to cut at paragraphs and sentences instead of lines.
     """
     start = _end_of_head(text, head_chars, prose=prose)
     end = _start_of_tail(text, tail_chars, prose=prose)

@@ -295,7 +295,15 @@ def tell_hits(
 
 
 def make_hit(message: Message, reference: str, tool: str, text: str, spans: Sequence[tuple[int, int]]) -> Hit:
-    """Describe a message in which a search found the places `spans`."""
+    """Describe a message in which a search found the places `spans`.
+
+    Args:
+        message: the message in the form of the log.
+        reference: the reference by which `recall` returns the message.
+        tool: the name of the tool whose result the message is; "" for other messages.
+        text: the searched text of the message.
+        spans: the start and the end of each match, in characters of the text.
+    """
     start, end = spans[0]
     end = min(end, start + _MATCH_CHARS)
     first = max(0, start - _AROUND_CHARS)

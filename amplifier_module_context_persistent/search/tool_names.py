@@ -50,7 +50,14 @@ def tools_of(records: Records, live: Sequence[int], position: int, message: Mess
 
 
 def caller_of(records: Records, live: Sequence[int], position: int, call_id: str) -> tuple[int, Message] | None:
-    """Return the position and the message of the call that a result answers; None if no message close before has it."""
+    """Return the position and the message of the call that a result answers; None if no message close before has it.
+
+    Args:
+        records: reads the log.
+        live: the live history's ordinals.
+        position: the result's position in `live`.
+        call_id: the id of the call.
+    """
     roles = records.index.columns.roles
     for at in range(position - 1, max(-1, position - 1 - NEAR), -1):
         if roles[live[at]] == ASSISTANT:

@@ -83,7 +83,15 @@ class NativeCompaction:
     def start(
         self, provider: Any, facts: ProviderFacts, tools_json: str, offer: NativeOffer, count: Callable[[str], int]
     ) -> None:
-        """Ask a provider to compact the beginning of a view, in the background."""
+        """Ask a provider to compact the beginning of a view, in the background.
+
+        Args:
+            provider: the host's provider of the request.
+            facts: what the provider says about itself and its model.
+            tools_json: the definitions of the request's tools, as JSON.
+            offer: the messages to compact.
+            count: counts the tokens of a text.
+        """
         if not self.runs:
             self._task = asyncio.create_task(self._ask(provider, facts, tools_json, offer, count))
 
@@ -143,6 +151,13 @@ async def compacted(
     provider: Any, facts: ProviderFacts, tools_json: str, offer: NativeOffer, config: Config
 ) -> tuple[Message, Mapping[str, Any]]:
     """Ask a provider to compact the beginning of a view.
+
+    Args:
+        provider: the host's provider of the request.
+        facts: what the provider says about itself and its model.
+        tools_json: the definitions of the request's tools, as JSON.
+        offer: the messages to compact.
+        config: gives the largest number of tokens of the item, and the time that the call may take.
 
     Returns:
         The message that contains the item, and the reported usage.

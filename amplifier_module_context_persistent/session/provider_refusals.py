@@ -76,7 +76,14 @@ class Fact(NamedTuple):
 
 
 def knows(facts: Iterable[tuple[str, str, str]], what: str, provider: str, model: str) -> bool:
-    """Return whether a fact about a reader is known. An empty name matches every name."""
+    """Return whether a fact about a reader is known. An empty name matches every name.
+
+    Args:
+        facts: known facts, each as its name, a provider and a model.
+        what: the name of the wanted fact.
+        provider: the provider of the reader.
+        model: the model of the reader.
+    """
     reader = Recipient.of(provider, model)
     for kind, own_provider, own_model in facts:
         if kind != what:

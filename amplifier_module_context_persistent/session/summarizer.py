@@ -57,6 +57,14 @@ async def sum_up(
 ) -> tuple[Summary | None, dict[str, int]]:
     """Ask the provider of a request to summarise the messages that its plan leaves out. If the provider fails, pause.
 
+    Args:
+        session: the session of the request.
+        meter: is told that the next reported usage belongs to no view.
+        ask: the request that needs a plan.
+        span: the messages to summarise, or the reason why none can be.
+        host: receives the events.
+        pause: the time until the next attempt after a failure.
+
     Returns:
         The summary, or None after an event with the reason; and the usage that the provider billed for it.
     """

@@ -155,6 +155,13 @@ def fill_log(
 ) -> bool:
     """Bring the index of a log up to date; stop early if `may_go_on` returns False.
 
+    Args:
+        log: the log, with the segments that are known of it.
+        fills: the parts of earlier questions, by log path; None to keep none.
+        in_memory: whether to make the index in memory only, without the catalogue.
+        tell: called with the offset in the log up to which messages are indexed.
+        may_go_on: returns whether to continue.
+
     Returns:
         Whether another process has stored the same part of the index first. Then this process has stopped, and what
         it made is lost.

@@ -57,6 +57,12 @@ class SessionDiff:
 def diff_of(one: Transcript, other: Transcript, counter: TokenCounter, prices: PriceList) -> SessionDiff:
     """Compare two sessions and return their difference.
 
+    Args:
+        one: the transcript of the first session.
+        other: the transcript of the second session.
+        counter: the token counter.
+        prices: the prices of models, for the cost after the fork.
+
     Raises:
         LogUnreadableError: a log's bytes changed while they were read.
         CatalogueError: Python has no SQLite.

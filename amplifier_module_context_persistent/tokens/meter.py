@@ -167,6 +167,13 @@ class Meter:
         """Learn from a provider's count of a view that is not sent yet.
 
         Return whether this count exceeds `most` tokens.
+
+        Args:
+            provider: the name of the provider.
+            model: the name of the model.
+            counted: our count of the view, in tokens.
+            actual: the provider's count of the view, in tokens.
+            most: the limit to compare with, in tokens.
         """
         model = self._models.setdefault(provider, model)
         known = self._known.get((provider, model), Calibration())

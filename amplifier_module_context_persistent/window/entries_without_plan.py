@@ -38,7 +38,14 @@ FAR_BUDGETS = 1
 
 
 def near_and_older(index: Index, classify_all: ClassifyAll, budget_tokens: int, config: Config) -> list[Entry]:
-    """Return entries of a live history without a plan: the newest `FAR_BUDGETS` budgets, and older ones to keep."""
+    """Return entries of a live history without a plan: the newest `FAR_BUDGETS` budgets, and older ones to keep.
+
+    Args:
+        index: the index of the log.
+        classify_all: makes the entries of messages, from their ordinals.
+        budget_tokens: the budget of the view.
+        config: gives `target_usage` and `protect_first`.
+    """
     near, start = _newest(index.live, classify_all, FAR_BUDGETS * budget_tokens)
     most = int(config.target_usage * budget_tokens)  # a plan keeps no more than this, even of human messages
     return older_candidates(index, start, classify_all, most, first=config.protect_first) + near
@@ -47,7 +54,15 @@ def near_and_older(index: Index, classify_all: ClassifyAll, budget_tokens: int, 
 def older_candidates(
     index: Index, start: int, classify_all: ClassifyAll, budget_tokens: int, *, first: int = 0
 ) -> list[Entry]:
-    """Choose the entries before `start` that a view may keep, and the `first` messages of the history, in order."""
+    """Choose the entries before `start` that a view may keep, and the `first` messages of the history, in order.
+
+    Args:
+        index: the index of the log.
+        start: the position in the live history before which entries are chosen.
+        classify_all: makes the entries of messages, from their ordinals.
+        budget_tokens: the budget of the view.
+        first: the number of messages at the beginning that are kept.
+    """
     live = index.live
     looked_at = live[: start + _AROUND]
     roles = bytes(map(index.columns.roles.__getitem__, looked_at))

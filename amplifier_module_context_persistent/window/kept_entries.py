@@ -204,7 +204,14 @@ class KeptEntries:
         self._dropped = set(other._dropped)
 
     def follow_plan(self, log: Log, compaction: Compaction, state: PlanState, *, has_factory: bool) -> None:
-        """Follow a new plan: keep its entries, and system messages that the host's system prompt replaces in views."""
+        """Follow a new plan: keep its entries, and system messages that the host's system prompt replaces in views.
+
+        Args:
+            log: the open log of the session.
+            compaction: the new plan, and its view.
+            state: the entries that the plan was made from.
+            has_factory: whether the host's system prompt replaces stored system messages.
+        """
         plan = compaction.plan
         staying = compaction.kept_ordinals | hidden(state.entries, has_factory=has_factory)
         staying_entries = [entry for entry in state.entries if entry.ordinal in staying]

@@ -112,7 +112,14 @@ class NativeItems:
     def offer(
         self, request: ViewRequest, arrangement: Arrangement, view: list[Message], asking: Asking
     ) -> NativeOffer | None:
-        """Return the beginning of a view that its provider may compact, or None if the provider is not asked."""
+        """Return the beginning of a view that its provider may compact, or None if the provider is not asked.
+
+        Args:
+            request: the request of the view.
+            arrangement: the view, before it is rendered.
+            view: the messages of the view.
+            asking: whether to ask, and the end of the part to compact.
+        """
         cut = asking.cut
         if cut is None:
             return None

@@ -201,7 +201,14 @@ def hidden_quotes(plan: Plan, index: Index) -> frozenset[str]:
 
 
 def state_without_plan(log: Log, source: MessageSource, budget_tokens: int, config: Config) -> PlanState:
-    """Return the state of the live history without a plan, as far back as a view of this budget may need."""
+    """Return the state of the live history without a plan, as far back as a view of this budget may need.
+
+    Args:
+        log: the open log of the session.
+        source: describes and counts its messages.
+        budget_tokens: the budget of the view.
+        config: gives `target_usage` and `protect_first`.
+    """
     entries = near_and_older(log.index, partial(source.describe, log), budget_tokens, config)
     return PlanState(entries, left_out=len(log.index.live) - len(entries))
 

@@ -73,7 +73,14 @@ class ReplanThrottle:
         self._refused = None
 
     def record_futile(self, tokens: int, messages: int, budget_tokens: int, refused: FloorError | None = None) -> None:
-        """Remember a plan that freed too little. `refused` is the error if the view cannot be made to fit at all."""
+        """Remember a plan that freed too little. `refused` is the error if the view cannot be made to fit at all.
+
+        Args:
+            tokens: the tokens of the view for which the plan was made.
+            messages: the messages of this view.
+            budget_tokens: the budget of its request.
+            refused: the error if the view cannot be made to fit; None if the plan only freed too little.
+        """
         self._tried = (tokens, messages, budget_tokens)
         if refused is not None:
             self._refused = (tokens, refused)

@@ -121,7 +121,14 @@ def _shortened(message: Message, most_chars: int) -> str:
 
 
 def flattened_to(messages: Sequence[Message], prompt: str, most_tokens: int, count: Count) -> Message | None:
-    """Return `flattened` with at most `most_tokens`, or None if there is room for little more than the instruction."""
+    """Return `flattened` with at most `most_tokens`, or None if there is room for little more than the instruction.
+
+    Args:
+        messages: the messages to summarise.
+        prompt: the instruction, which comes after them.
+        most_tokens: the largest number of tokens of the result.
+        count: counts the tokens of a message.
+    """
     chars = 4 * most_tokens
     while chars > _LEAST_CHARS:
         message = flattened(messages, prompt, chars)

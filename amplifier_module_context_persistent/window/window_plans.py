@@ -132,6 +132,12 @@ class WindowPlans:
 
         While the view has too many bytes, make another plan with a smaller budget.
 
+        Args:
+            log: the open log of the session.
+            request: the request that the view is for: its budget, its provider and its tools.
+            tokens: the tokens of the view without the plan.
+            messages: the messages of the view without the plan.
+
         Raises:
             FloorError: the view cannot be made to fit.
         """

@@ -112,6 +112,13 @@ class Player:
         """Play the session under a policy and return its measures.
 
         `on_request` is called with each played request, without the request's view.
+
+        Args:
+            name: the name of the policy, for the measures.
+            open_policy: opens the policy.
+            budget_tokens: the budget of each request.
+            options: the options of the policy.
+            on_request: called with each played request; None if nobody needs them.
         """
         measures = Measures(self.session.name, budget_tokens, name, self.session.tokens)
         config = Config.load(options)
@@ -129,7 +136,14 @@ class Player:
     async def requests(
         self, open_policy: Open, budget_tokens: int, options: Mapping[str, Any], measures: Measures
     ) -> AsyncGenerator[Played, None]:
-        """Play the session, yield each request, and add it to the measures."""
+        """Play the session, yield each request, and add it to the measures.
+
+        Args:
+            open_policy: opens the policy.
+            budget_tokens: the budget of each request.
+            options: the options of the policy.
+            measures: receives the figures of each request.
+        """
         self._begin()
         policy = open_policy(budget_tokens, self._counter, options)
         keeps_all = open_policy is WholeHistory  # the policy `none`

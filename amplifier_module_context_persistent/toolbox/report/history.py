@@ -121,7 +121,17 @@ def read_history(
     bills: Bills,
     progress: Progress = lambda *_: None,
 ) -> History:
-    """Read the messages of adjacent turns, write their bodies to `blocks`, and return the history."""
+    """Read the messages of adjacent turns, write their bodies to `blocks`, and return the history.
+
+    Args:
+        transcript: the session.
+        turns: the turns to read, adjacent and in order.
+        bodies: replaces secrets in bodies, if the report is redacted.
+        blocks: receives the bodies.
+        counter: the token counter.
+        bills: the usage and the cost of each answer.
+        progress: called with the name of the step, the number of messages so far, and the number of all.
+    """
     reader = _HistoryReader(bodies, blocks, counter, bills)
     start = turns[0].start if turns else 0
     for turn in turns:

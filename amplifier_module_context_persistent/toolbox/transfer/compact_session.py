@@ -322,7 +322,15 @@ class _Session:
     def report(
         self, path: str, plan: str, tokens_before: int, tokens_after: int, changes: Sequence[Change]
     ) -> CompactResult:
-        """Return the report about changes, made or only planned."""
+        """Return the report about changes, made or only planned.
+
+        Args:
+            path: the session's log.
+            plan: the id of the plan; "" without a plan.
+            tokens_before: the tokens of the view before.
+            tokens_after: the tokens of the view under the plan.
+            changes: the changed messages.
+        """
         budget = self.request.budget_tokens
         target = int(self.config.target_usage * budget)
         return CompactResult(

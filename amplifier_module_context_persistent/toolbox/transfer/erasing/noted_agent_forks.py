@@ -95,6 +95,12 @@ def list_of_agent_forks() -> Path:
 def note_agent_fork(path: str, agent: str, log_id: str, content: Content = NOTHING) -> None:
     """Add a file to the list, before it is written, and before it gets a content.
 
+    Args:
+        path: the path of the agent's file.
+        agent: the name of the agent.
+        log_id: the id of the log that was forked.
+        content: the size and the hash of the content that the file gets; `NOTHING` before it is written.
+
     Raises:
         OSError: the list cannot be written.
     """

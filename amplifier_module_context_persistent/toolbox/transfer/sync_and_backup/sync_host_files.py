@@ -98,6 +98,12 @@ def host_files_made(log: str, origin: str, *, named_only: bool, now: Callable[[]
     This is for a copy that no host uses, because its session may have got a name since the last sync. It is also for a
     copy of which a killed sync wrote only the log.
 
+    Args:
+        log: the path of the copy.
+        origin: the path of the log from which the copy came.
+        named_only: whether to write only `metadata.json`, and no second copy of the messages.
+        now: gives ISO 8601 timestamps.
+
     Raises:
         OSError: a file cannot be written; a second call finishes the work.
     """
