@@ -61,12 +61,16 @@ def _chain(line: str, start: int) -> tuple[list[Piece], int]:
     """
     pieces = list[Piece]()
     end = start
-    while (found := _object_at(line, begin := _skip_filling(line, end))) is not None:
+    while True:
+        begin = _skip_filling(line, end)
+        found = _object_at(line, begin)
+        if found is None:
+            return pieces, end
         value, end = found
         pieces.append(Piece(begin, end - begin, value))
-        if line.startswith(",", behind := _skip_filling(line, end)):
-            end = behind + 1
-    return pieces, end
+        comma = _skip_filling(line, end)
+        if line.startswith(",", comma):
+            end = comma + 1
 
 
 def _records_at_the_end(line: str, cut: int) -> tuple[list[Piece], int]:

@@ -325,12 +325,14 @@ def _agent_of(file: ClaudeFile, read: ClaudeEntry, entry: dict[str, Any]) -> str
     """
     if entry.get("isSidechain") is not True:
         return ""
-    named = text(entry.get("agentId"))
-    if named:
-        file.agent_id = file.agent_id or named
-        return named
+    agent_id = text(entry.get("agentId"))
+    if agent_id:
+        file.agent_id = file.agent_id or agent_id
+        return agent_id
     parent = file.by_uuid.get(_parent_of(entry))
-    return (parent.agent if parent is not None else "") or session_name(read.uuid[:13]) or f"line{read.line}"
+    if parent is not None and parent.agent:
+        return parent.agent
+    return session_name(read.uuid[:13]) or f"line{read.line}"
 
 
 _FACTS = (("cwd", "cwd"), ("git_branch", "gitBranch"), ("version", "version"), ("slug", "slug"))

@@ -200,20 +200,35 @@ def _step(number: int, step_id: str, step: list[dict[str, Any]], facts: dict[str
         return
     yield MessageRead(message, number)
     for place, (call_id, part) in enumerate(tool_parts.items(), 1):
-        state = mapping(part.get("state"))
-        failed = state.get("status") == "error"
-        completed = state.get("status") == "completed" and state.get("output") is not None
-        if failed or completed:
-            told_by = mapping(state.get("metadata"))
-            was_stopped = failed and told_by.get("interrupted") is True
-            output: Any = text(state.get("error")) if failed else text(state.get("output"))
-            if was_stopped and isinstance(told_by.get("output"), str):
-                output = told_by["output"]
-            attached = [_medium(one) for one in items(state.get("attachments")) if isinstance(one, dict)]
-            if attached:
-                output = [*([text_block(output)] if output else []), *attached]
-            result_facts = metadata(f"{step_id}-result{place}", mapping(state.get("time")).get("end"), failed=failed)
-            yield MessageRead(result(call_id, output, result_facts, text(part.get("tool"))), number)
+        result_message = _result_of(part, call_id, f"{step_id}-result{place}")
+        if result_message is not None:
+            yield MessageRead(result_message, number)
+
+
+def _result_of(part: dict[str, Any], call_id: str, message_id: str) -> Message | None:
+    """Return the result of a call; None if the call has not ended.
+
+    Args:
+        part: the part of the call.
+        call_id: the id of the call.
+        message_id: the id of the result.
+    """
+    state = mapping(part.get("state"))
+    failed = state.get("status") == "error"
+    completed = state.get("status") == "completed" and state.get("output") is not None
+    if not failed and not completed:
+        return None
+    output: Any = text(state.get("error")) if failed else text(state.get("output"))
+    state_metadata = mapping(state.get("metadata"))
+    was_stopped = failed and state_metadata.get("interrupted") is True
+    if was_stopped and isinstance(state_metadata.get("output"), str):
+        output = state_metadata["output"]
+    attachments = [_medium(item) for item in items(state.get("attachments")) if isinstance(item, dict)]
+    if attachments:
+        words = [text_block(output)] if output else []
+        output = [*words, *attachments]
+    facts = metadata(message_id, mapping(state.get("time")).get("end"), failed=failed)
+    return result(call_id, output, facts, text(part.get("tool")))
 
 
 def _signature(part: dict[str, Any]) -> str | None:

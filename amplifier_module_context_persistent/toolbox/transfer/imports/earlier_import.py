@@ -100,14 +100,15 @@ def _compared(draft: SessionDraft, reader: ReadableLog, lines_now: int, *, again
     end = parts[last_part + 1]
     kept = _equal_at_beginning(draft, reader, begin, end)
     is_cut = records_in(reader.index) < (total(source.get("records_in_log")) or 0)
-    found = EarlierImport(begin + kept, kept, live, 0 if is_cut else records_then, is_cut=is_cut)
+    nothing_to_add = EarlierImport(draft.messages, live, live, records_then)
     if lines_now < lines_then or clears_then > len(draft.clears):
-        return EarlierImport(draft.messages, live, live, records_then, is_older=True)
+        return replace(nothing_to_add, is_older=True)
+    found = EarlierImport(begin + kept, kept, live, 0 if is_cut else records_then, is_cut=is_cut)
     has_as_many = messages_then - begin == live
     if has_as_many and kept == live:
         return found
     if found.common == draft.messages and not has_as_many:  # the session was continued here only
-        return EarlierImport(draft.messages, live, live, records_then)
+        return nothing_to_add
     if _went_on_here(reader, frozenset(draft.ids)):
         return _compared_with_changed(draft, reader, found)
     if kept < live and not found.common:

@@ -128,41 +128,70 @@ def _place_family(
     `taken_paths` are the paths of other sessions in the file.
     """
     main, *others = family
-    first = _first_hash(main)
     suffix = f"-{main.family + 1}" if main.family else ""
-    given = main.start.source_id or main.start.parent_source_id
-    main.target.key = f"{format_name}:{given or source}:{main.start.name}:{first[:16]}"
+    source_id = main.start.source_id or main.start.parent_source_id
+    main.target.key = f"{format_name}:{source_id or source}:{main.start.name}:{_first_hash(main)[:16]}"
     main.target.session_id = to.session_id
-    if to.path is None and to.session_id is None:
-        origin = exported_here(main, to.storage)
-        if origin:
-            main.target.is_origin = True
-            main.target.session_id = main.start.exported_from
-            to = replace(to, beside=origin)
-        else:
-            derived = _derived(session_name(given), main)
-            if main.start.kind == "subagent" and main.start.name:
-                with_parent = to.key_with_parent(derived, f"{format_name}:{given}:", f":{main.start.name}")
-                main.target.key = with_parent or main.target.key
-            to = _with_id(main, derived, first[:8], to, taken_paths)
+    is_free_to_choose = to.path is None and to.session_id is None
+    if is_free_to_choose:
+        to = _choose_place(main, f"{format_name}:{source_id}:", to, taken_paths)
     if main.target.session_id is not None:
         check_session_id(main.target.session_id)
     main.target.path = to.place(main.target.session_id, suffix)
     main.target.parent_id = main.start.parent_source_id or None
+    _place_others(others, main, suffix, f"{format_name}:{source_id}:", to)
 
-    taken = set[str]()
+
+def _choose_place(main: SessionDraft, key_begin: str, to: Destination, taken_paths: Set[str]) -> Destination:
+    """Choose the id of a session for which the user gave neither an id nor a path, and return its destination.
+
+    A session that was exported from here goes to its origin.
+
+    Args:
+        main: the session; its key may be replaced by the key of an earlier import.
+        key_begin: the beginning of keys: the format and the id in the source.
+        to: the destination of the import.
+        taken_paths: the paths of other sessions in the file.
+    """
+    origin = exported_here(main, to.storage)
+    if origin:
+        main.target.is_origin = True
+        main.target.session_id = main.start.exported_from
+        return replace(to, beside=origin)
+    derived = _derived(session_name(main.start.source_id or main.start.parent_source_id), main)
+    if main.start.kind == "subagent" and main.start.name:
+        with_parent = to.key_with_parent(derived, key_begin, f":{main.start.name}")
+        main.target.key = with_parent or main.target.key
+    return _with_id(main, derived, _first_hash(main)[:8], to, taken_paths)
+
+
+def _place_others(
+    others: Sequence[SessionDraft], main: SessionDraft, suffix: str, key_begin: str, to: Destination
+) -> None:
+    """Set the ids, keys and paths of the branches and sub-agents of a session.
+
+    Args:
+        others: the branches and sub-agents.
+        main: the session, which has its id, key and path.
+        suffix: the end of the session's file name, if the file holds several sessions.
+        key_begin: the beginning of keys: the format and the id in the source.
+        to: the destination of the session.
+    """
+    taken_names = set[str]()
     for number, draft in enumerate(others, 1):
         name = draft.start.name or f"part{number}"
-        while name in taken:
+        while name in taken_names:
             name = f"{name}-{number}"
-        taken.add(name)
+        taken_names.add(name)
         is_sub_agent = draft.start.kind == "subagent"
         ending = f"_{name}" if is_sub_agent else f"-{name}"
         draft.target.parent_id = main.target.session_id
-        draft.target.session_id = None if main.target.session_id is None else f"{main.target.session_id}{ending}"
+        draft.target.session_id = None
+        if main.target.session_id is not None:
+            draft.target.session_id = f"{main.target.session_id}{ending}"
         draft.target.path = to.place(draft.target.session_id, f"{suffix}{ending}")
         draft.target.key = f"{main.target.key}:{name}"
-        key_alone = f"{format_name}:{given}:{name}:{_first_hash(draft)[:16]}"
+        key_alone = f"{key_begin}{name}:{_first_hash(draft)[:16]}"
         if is_sub_agent and key_at(draft.target.path) == key_alone:  # its file was imported without the session before
             draft.target.key = key_alone
 

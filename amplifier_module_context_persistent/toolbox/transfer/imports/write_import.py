@@ -152,47 +152,80 @@ class SessionWriter:
         If messages have changed in the source, the log's versions of these messages are hidden first, as by a rewind.
 
         Raises:
-            ImportConflictError: another process has changed the log meanwhile.
+            ImportConflictError: another process has changed the log.
+        """
+        if draft.target.is_origin:
+            append_to_origin(draft, draft.record_after(earlier.common), earlier.live)
+        elif earlier.kept == earlier.live:
+            self._append_new(draft, earlier)
+        else:
+            self._replace_changed(draft, earlier)
+
+    def _append_new(self, draft: SessionDraft, earlier: EarlierImport) -> None:
+        """Append the new records to a log whose messages have not changed in the source.
+
+        Raises:
+            ImportConflictError: another process has changed the log.
+        """
+        start = _first_new_record(draft, earlier)
+        new = draft.bodies.part(start)
+        append_all(open_log(draft.target.path), lambda index: self._begin(draft, earlier, index, [], start), new)
+
+    def _replace_changed(self, draft: SessionDraft, earlier: EarlierImport) -> None:
+        """Hide the messages of a log that have changed in the source, and append their new versions.
+
+        Raises:
+            ImportConflictError: another process has changed the log.
         """
         start = draft.record_after(earlier.common)
-        records = len(draft.bodies)
-        if draft.target.is_origin:
-            append_to_origin(draft, start, earlier.live)
-            return
-        keeps_all = earlier.kept == earlier.live
-        if keeps_all:  # records that followed the last message at that time are in the log already
-            following = draft.at[earlier.common] if earlier.common < draft.messages else records
-            start = min(max(start, earlier.records), following)
         log = open_log(draft.target.path)
 
         def records_before(index: Index) -> list[bytes]:
-            """Return the header and, if needed, the reset that hides changed messages. Called under the log's lock.
+            """Return the header, and the reset that hides changed messages. Called under the log's lock."""
+            _check_unchanged(index, earlier)
+            kept = index.live[: earlier.kept]
+            time = self.now()
+            reset_id = self.new_id()
+            hiding = reset_bodies(index.live, kept, ids_in(log.read), reset_id=reset_id, reason="rewind", time=time)
+            return self._begin(draft, earlier, index, [*hiding, *_plan_before(draft, start)], start)
 
-            Raises:
-                ImportConflictError: another process has changed the log meanwhile.
-            """
-            if len(index.live) != earlier.live:
-                raise ImportConflictError(CHANGED_MEANWHILE)
-            hiding = list[bytes]()
-            if not keeps_all:
-                kept = index.live[: earlier.kept]
-                time = self.now()
-                reset_id = self.new_id()
-                hiding += reset_bodies(
-                    index.live, kept, ids_in(log.read), reset_id=reset_id, reason="rewind", time=time
-                )
-                hiding += _plan_before(draft, start)
-            records_then = records_in(index) + 1 + len(hiding) + records - start
-            return [self._header(draft, records_then, log_id=log_id_in(index.headers)), *hiding]
-
-        new = draft.bodies.part(start)
-        if keeps_all:
-            append_all(log, records_before, new)
-            return
         time = self.now()
         with rewinding(draft.target.path, time):
-            append_all(log, records_before, new)
+            append_all(log, records_before, draft.bodies.part(start))
         update_host_files(draft.target.path, time=time)
+
+    def _begin(
+        self, draft: SessionDraft, earlier: EarlierImport, index: Index, hiding: list[bytes], start: int
+    ) -> list[bytes]:
+        """Return the records before the new ones: a header, then the records that hide changed messages.
+
+        Raises:
+            ImportConflictError: another process has changed the log.
+        """
+        _check_unchanged(index, earlier)
+        new_records = len(draft.bodies) - start
+        records_then = records_in(index) + 1 + len(hiding) + new_records
+        return [self._header(draft, records_then, log_id=log_id_in(index.headers)), *hiding]
+
+
+def _check_unchanged(index: Index, earlier: EarlierImport) -> None:
+    """Check that the log has the same number of live messages as when it was compared.
+
+    Raises:
+        ImportConflictError: another process has changed the log.
+    """
+    if len(index.live) != earlier.live:
+        raise ImportConflictError(CHANGED_MEANWHILE)
+
+
+def _first_new_record(draft: SessionDraft, earlier: EarlierImport) -> int:
+    """Return the position of the first record of a draft that the log lacks.
+
+    Records after the last common message may be in the log already: the earlier import wrote them after that message.
+    """
+    after_common = draft.record_after(earlier.common)
+    next_message = draft.at[earlier.common] if earlier.common < draft.messages else len(draft.bodies)
+    return min(max(after_common, earlier.records), next_message)
 
 
 def _rename(draft: SessionDraft) -> None:
@@ -232,7 +265,7 @@ def _has_news(draft: SessionDraft, earlier: EarlierImport) -> bool:
 
 
 def _remove_logs(drafts: Iterable[SessionDraft]) -> None:
-    """Remove the logs that were written of some drafts, with their directories if these are empty."""
+    """Remove the logs of the drafts, with their directories if these are empty."""
     for draft in drafts:
         with suppress(OSError):
             os.remove(draft.target.path)
