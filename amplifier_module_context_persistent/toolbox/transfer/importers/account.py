@@ -206,8 +206,10 @@ class Import:
     def controls(self) -> dict[str, int]:
         """The number of a log's records that are not messages (plans, receipts and so on), by kind."""
         counts = self.account.mapped + self.account.not_conversational
-        named = {kind.removesuffix(" record"): number for kind, number in counts.items() if kind.endswith(" record")}
-        return {kind: number for kind, number in named.items() if kind not in _FRAME}
+        counts_by_kind = {
+            kind.removesuffix(" record"): number for kind, number in counts.items() if kind.endswith(" record")
+        }
+        return {kind: number for kind, number in counts_by_kind.items() if kind not in _FRAME}
 
     @property
     def not_carried(self) -> Sequence[LostLine]:

@@ -59,17 +59,17 @@ def comes_with_transcript(path: str) -> bool:
 def read_transcript(source: Source, account: Account) -> Iterator[Event]:
     """Yield the session in a host's transcript, with the host's name for the session and the facts in its events."""
     path = Path(source.path)
-    given = read_metadata(path.with_name(METADATA_NAME))
-    start = SessionStart(facts=named(given, title="name", cwd="working_dir", model="model"))
+    host_metadata = read_metadata(path.with_name(METADATA_NAME))
+    start = SessionStart(facts=named(host_metadata, title="name", cwd="working_dir", model="model"))
     yield from with_events(read_messages(source, account, start=start), path, source.spool)
 
 
 def read(source: Source, account: Account) -> Iterator[Event]:
     """Yield the session with its committed messages."""
     path = Path(source.path)
-    given = read_metadata(path.with_name(METADATA_NAME))
-    facts = named(given, **_FACTS)
-    session_id = text(given.get("session_id")) or path.absolute().parent.name
+    host_metadata = read_metadata(path.with_name(METADATA_NAME))
+    facts = named(host_metadata, **_FACTS)
+    session_id = text(host_metadata.get("session_id")) or path.absolute().parent.name
     start = SessionStart(facts=facts, source_id=session_id)
     read_events = read_messages(source, account, start=start, most=_committed(path.parent), why_not=_NOT_COMMITTED)
     yield from with_events(read_events, path, source.spool)

@@ -74,14 +74,14 @@ def _add_responses(copies: CopiedMessages, transcript: Path, spool: Spool) -> No
 
 def _add_response(copies: CopiedMessages, position: int, message: Message, response: Response, spool: Spool) -> None:
     """Add the facts of its response to an answer. Facts that the answer has already are kept."""
-    given = metadata_of(message)
-    told = {
+    own_metadata = metadata_of(message)
+    reported = {
         "provider": response.provider,
         "model": response.model,
         "usage": response.usage,
         "timestamp": response.time,
     }
-    metadata = {**{key: value for key, value in told.items() if value}, **given}
+    metadata = {**{key: value for key, value in reported.items() if value}, **own_metadata}
     body = encode_message({**message, "metadata": metadata}, message_id=copies.ids[position], timestamp=None)
     copies.places[position] = spool.put(body)
     copies.sizes[position] = len(body)
@@ -155,9 +155,9 @@ def _responses_beside(transcript: Path) -> list[Response]:
         session_id = transcript.parent.name
         if session_id not in session_ids and len(session_ids) == 1:
             (session_id,) = session_ids
-        kept = [response for response in found if response.session_id in ("", session_id)]
-        if kept:
-            return kept
+        own_responses = [response for response in found if response.session_id in ("", session_id)]
+        if own_responses:
+            return own_responses
     return []
 
 
@@ -181,16 +181,16 @@ def _response(line: bytes) -> Response | None:
     except ValueError:
         return None
     data = mapping(entry.get("data")) or entry
-    named = text(entry.get("session_id")) or text(data.get("session_id"))
+    session_id = text(entry.get("session_id")) or text(data.get("session_id"))
     usage = read_usage(data.get("usage"))
     if entry.get("event") != "llm:response" or usage is None:
         return None
-    given = mapping(data.get("usage"))
+    counted = mapping(data.get("usage"))
     counts = usage_of(
         input_tokens=usage.uncached + usage.cached,
         output_tokens=usage.output,
-        cache_read_tokens=given.get("cache_read_tokens"),
-        cache_write_tokens=given.get("cache_write_tokens"),
+        cache_read_tokens=counted.get("cache_read_tokens"),
+        cache_write_tokens=counted.get("cache_write_tokens"),
     )
     time = iso_time(entry.get("ts")) or iso_time(entry.get("timestamp"))
-    return Response(time, text(data.get("provider")), text(data.get("model")), counts, named)
+    return Response(time, text(data.get("provider")), text(data.get("model")), counts, session_id)

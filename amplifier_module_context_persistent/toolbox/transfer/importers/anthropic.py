@@ -31,16 +31,16 @@ def user_messages(content: Any, message_id: str, time: Any, **more: Any) -> Iter
         time: the message's time.
         more: further metadata for the other content.
     """
-    said, results = user_parts(content)
+    spoken, results = user_parts(content)
     for number, read_result in enumerate(results, 1):
         own = message_id if number == 1 else f"{message_id}-{number}"
         facts = metadata(own, time, failed=metadata_of(read_result).get("is_error") is True)
         answered = read_result["content"]
         output = plain_content(answered) if isinstance(answered, list) else answered
         yield result(read_result["tool_call_id"], output, facts)
-    if said:
+    if spoken:
         own = message_id if not results else f"{message_id}-{len(results) + 1}"
-        yield {"role": "user", "content": plain_content(said), "metadata": metadata(own, time, **more)}
+        yield {"role": "user", "content": plain_content(spoken), "metadata": metadata(own, time, **more)}
 
 
 def score(sample: Sample) -> int:
@@ -63,8 +63,8 @@ def read(source: Source, account: Account) -> Iterator[Event]:
     yield SessionStart("session", "", facts, text(facts.get("session_id")))
     system = mapping(document).get("system")
     if system:
-        said = plain_content(blocks_of(system))
-        yield MessageRead({"role": "system", "content": said, "metadata": metadata("anthropic-system")})
+        system_text = plain_content(blocks_of(system))
+        yield MessageRead({"role": "system", "content": system_text, "metadata": metadata("anthropic-system")})
     open_calls: dict[str, None] = {}
     summarized = SummarizedMessages()
     for at in messages_of(source, account):
@@ -91,9 +91,9 @@ def read(source: Source, account: Account) -> Iterator[Event]:
             account.map(str(role))
         else:
             account.skip(f"{role} without content")
-        for one in read:
-            summarized.add(one["metadata"]["message_id"])
-            yield MessageRead(one, number)
+        for read_message in read:
+            summarized.add(read_message["metadata"]["message_id"])
+            yield MessageRead(read_message, number)
 
 
 def _has_own_blocks(message: dict[str, Any]) -> bool:
@@ -103,11 +103,11 @@ def _has_own_blocks(message: dict[str, Any]) -> bool:
 
 
 def _messages(message: dict[str, Any], message_id: str, model: str) -> Iterator[dict[str, Any]]:
-    given = mapping(message.get("metadata"))
-    time = given.get("timestamp") or message.get("timestamp") or message.get("ts")
+    own_metadata = mapping(message.get("metadata"))
+    time = own_metadata.get("timestamp") or message.get("timestamp") or message.get("ts")
     if message["role"] == "assistant":
         blocks, calls = answer_parts(message.get("content"))
-        reported = usage(message.get("usage")) or mapping(given.get("usage"))
+        reported = usage(message.get("usage")) or mapping(own_metadata.get("usage"))
         read = assistant(
             blocks,
             calls,
@@ -115,8 +115,8 @@ def _messages(message: dict[str, Any], message_id: str, model: str) -> Iterator[
                 message_id,
                 time,
                 provider="anthropic",
-                model=text(message.get("model")) or text(given.get("model")) or model,
-                stop_reason=text(message.get("stop_reason")) or text(given.get("stop_reason")),
+                model=text(message.get("model")) or text(own_metadata.get("model")) or model,
+                stop_reason=text(message.get("stop_reason")) or text(own_metadata.get("stop_reason")),
                 usage=reported,
             ),
         )
@@ -127,16 +127,16 @@ def _messages(message: dict[str, Any], message_id: str, model: str) -> Iterator[
         if content:
             yield {"role": "system", "content": content, "metadata": metadata(message_id, time)}
     else:
-        yield from _said_by_user(message, message_id, time, text(given.get("source")))
+        yield from _said_by_user(message, message_id, time, text(own_metadata.get("source")))
 
 
 def _said_by_user(message: Message, message_id: str, time: Any, source: str) -> Iterator[Message]:
     """Yield the messages of a user message: results, what the person wrote, and what Cline added to it."""
     persons, programs = without_environment(message.get("content"))
     count = 0
-    for one in user_messages(persons, message_id, time, source=source or None):
+    for user_message in user_messages(persons, message_id, time, source=source or None):
         count += 1
-        yield one
+        yield user_message
     if programs:
         own_id = f"{message_id}-{count + 1}" if count else message_id
         yield user(programs, metadata(own_id, time, source="cline:environment"))

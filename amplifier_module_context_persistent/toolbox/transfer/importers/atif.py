@@ -54,9 +54,9 @@ def read(source: Source, account: Account) -> Iterator[Event]:
 
 def is_trajectory(document: Any) -> bool:
     """Return whether a document has steps, and names a version of ATIF or an agent."""
-    given = mapping(document)
-    named = text(given.get("schema_version")).startswith("ATIF")
-    return isinstance(given.get("steps"), list) and (named or isinstance(given.get("agent"), dict))
+    fields = mapping(document)
+    has_name = text(fields.get("schema_version")).startswith("ATIF")
+    return isinstance(fields.get("steps"), list) and (has_name or isinstance(fields.get("agent"), dict))
 
 
 def _other_metrics(metrics: dict[str, Any]) -> dict[str, Any]:
@@ -152,8 +152,8 @@ class _StepReader:
             thoughts = [thinking_block(thought)]
         blocks = [*thoughts, *blocks_of(_content(step.get("message")))]
         calls = list[Message]()
-        for number, given in enumerate(items(step.get("tool_calls")), 1):
-            tool_call = mapping(given)
+        for number, listed_call in enumerate(items(step.get("tool_calls")), 1):
+            tool_call = mapping(listed_call)
             call_id = text(tool_call.get("tool_call_id")) or f"{message_id}-call{number}"
             calls.append(call(call_id, text(tool_call.get("function_name")), tool_call.get("arguments")))
         metrics = mapping(step.get("metrics"))
@@ -178,9 +178,9 @@ class _StepReader:
         return assistant(blocks, calls, facts)
 
     def _observed(self, number: int, step: dict[str, Any], message_id: str, calls: list[Message]) -> Iterator[Event]:
-        ids = {one["id"] for one in calls}
-        for at, given in enumerate(items(mapping(step.get("observation")).get("results")), 1):
-            observed = mapping(given)
+        ids = {tool_call["id"] for tool_call in calls}
+        for at, listed_result in enumerate(items(mapping(step.get("observation")).get("results")), 1):
+            observed = mapping(listed_result)
             own = mapping(mapping(observed.get("extra")).get(OWN))
             own_id = text(own.get("message_id")) or f"{message_id}-{at}"
             call_id = text(observed.get("source_call_id"))
@@ -207,19 +207,19 @@ def _content(content: Any) -> Any:
         return content
     blocks: list[Message] = []
     for part in items(content):
-        given = mapping(part)
-        source = mapping(given.get("source"))
-        if given.get("type") == "text":
-            blocks.append(text_block(text(given.get("text"))))
-        elif given.get("type") == "image" and source:
+        fields = mapping(part)
+        source = mapping(fields.get("source"))
+        if fields.get("type") == "text":
+            blocks.append(text_block(text(fields.get("text"))))
+        elif fields.get("type") == "image" and source:
             blocks.append(_image(text(source.get("path")), text(source.get("media_type"))))
-        elif given:
-            blocks.append(given)
+        elif fields:
+            blocks.append(fields)
     return plain_content(blocks)
 
 
 def _is_run(run: Any) -> bool:
-    return isinstance(run, list) and len(run) == 2 and all(isinstance(one, str) for one in run)
+    return isinstance(run, list) and len(run) == 2 and all(isinstance(bound, str) for bound in run)
 
 
 def _image(path: str, media_type: str) -> Message:
@@ -231,11 +231,11 @@ def _image(path: str, media_type: str) -> Message:
 
 def _rest(step: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:
     """Return the fields of a step that have no counterpart in other formats."""
-    kept = {key: value for key, value in step.items() if key not in _KNOWN and value is not None}
+    unknown = {key: value for key, value in step.items() if key not in _KNOWN and value is not None}
     extra = {key: value for key, value in mapping(step.get("extra")).items() if key != OWN}
     if extra:
-        kept["extra"] = extra
-    return {**mapping(own.get("imported")), **kept}
+        unknown["extra"] = extra
+    return {**mapping(own.get("imported")), **unknown}
 
 
 def _usage(metrics: dict[str, Any]) -> dict[str, Any]:

@@ -49,10 +49,10 @@ def _messages_in(document: Any) -> list[Any] | None:
     """
     if isinstance(document, list):
         return document
-    given = mapping(document)
-    if _is_stored(given):
-        return [given]
-    return given["messages"] if isinstance(given.get("messages"), list) else None
+    fields = mapping(document)
+    if _is_stored(fields):
+        return [fields]
+    return fields["messages"] if isinstance(fields.get("messages"), list) else None
 
 
 def _is_stored(entry: Any) -> bool:
@@ -168,10 +168,10 @@ def _messages(at: SourceObject, account: Account, model: str, place: int | None 
         return
     stored = entry if _is_stored(entry) else {}
     message_id = f"bedrock-{number}" if place is None else f"strands-{place}"
-    given = SourceObject(number, message)
+    inner = SourceObject(number, message)
     time = stored.get("created_at")
-    for one in whole_messages(bedrock, given, account, message_id, time, provider="bedrock", model=model):
-        yield MessageRead(one, number)
+    for whole_message in whole_messages(bedrock, inner, account, message_id, time, provider="bedrock", model=model):
+        yield MessageRead(whole_message, number)
 
 
 def _decoded(value: Any) -> Any:

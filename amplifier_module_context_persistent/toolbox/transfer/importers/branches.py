@@ -126,14 +126,14 @@ def branches(found: Iterable[Branch], account: Account, facts: Mapping[str, Any]
         facts: the facts about the main session.
         source_id: the id of the main session.
     """
-    for number, one in enumerate(found):
+    for number, branch in enumerate(found):
         if number >= MOST_BRANCHES:
-            account.lose_part(one.line, f"a branch; at most {MOST_BRANCHES} are imported")
+            account.lose_part(branch.line, f"a branch; at most {MOST_BRANCHES} are imported")
             continue
-        start = SessionStart("branch", one.name or f"line{one.line}", dict(facts), source_id)
+        start = SessionStart("branch", branch.name or f"line{branch.line}", dict(facts), source_id)
         yield start
-        for event in one.common:
+        for event in branch.common:
             if isinstance(event, MessageRead):
                 start.forked_from = event.message["metadata"]["message_id"]
             yield event
-        yield from one.own
+        yield from branch.own

@@ -157,7 +157,7 @@ def _blocks(content: dict[str, Any]) -> list[Message]:
         return _thoughts(content)
     if kind in _CONTEXT:
         texts = [text(content.get(key)) for key in ("user_profile", "user_instructions", "model_set_context")]
-        joined = "\n\n".join(one for one in texts if one)
+        joined = "\n\n".join(words for words in texts if words)
         return [text_block(joined)] if joined else []
     parts = content.get("parts")
     if isinstance(parts, list):
@@ -172,10 +172,10 @@ def _blocks(content: dict[str, Any]) -> list[Message]:
 def _thoughts(content: dict[str, Any]) -> list[Message]:
     """Return the thoughts of an answer as one block, or [] if there are none."""
     texts = []
-    for given in items(content.get("thoughts")):
-        thought = mapping(given)
-        said = f"**{text(thought.get('summary'))}**\n{text(thought.get('content'))}"
-        texts.append(said.removeprefix("****\n"))  # a thought without a summary
+    for listed_thought in items(content.get("thoughts")):
+        thought = mapping(listed_thought)
+        thought_text = f"**{text(thought.get('summary'))}**\n{text(thought.get('content'))}"
+        texts.append(thought_text.removeprefix("****\n"))  # a thought without a summary
     return [thinking_block("\n\n".join(texts))] if texts else []
 
 
@@ -269,8 +269,8 @@ def _results(answered: Iterable[SourceObject], call_id: str) -> Iterator[Event]:
     if not nodes:
         return
     message = mapping(nodes[0].value.get("message"))
-    said = [block for at in nodes for block in _said(at)]
+    blocks = [block for at in nodes for block in _said(at)]
     failed = mapping(message.get("content")).get("content_type") == "system_error"
     name = text(mapping(message.get("author")).get("name"))
     facts = metadata(_id_of(nodes[0]), message.get("create_time"), failed=failed)
-    yield MessageRead(result(call_id or _id_of(nodes[0]), plain_content(said), facts, name), nodes[0].number)
+    yield MessageRead(result(call_id or _id_of(nodes[0]), plain_content(blocks), facts, name), nodes[0].number)

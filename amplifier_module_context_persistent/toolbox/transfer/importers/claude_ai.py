@@ -33,7 +33,7 @@ _NOT_SAID = frozenset({"token_budget", "flag"})
 def score(sample: Sample) -> int:
     """Return 1000 if a document is an export of claude.ai, or a conversation from an export; else 0."""
     listed = sampled_conversations(sample)
-    return 1_000 if any(isinstance(one.get("chat_messages"), list) for one in listed) else 0
+    return 1_000 if any(isinstance(conversation.get("chat_messages"), list) for conversation in listed) else 0
 
 
 def read(source: Source, account: Account) -> Iterator[Event]:
@@ -48,7 +48,7 @@ def _read_one(given: Conversation, account: Account) -> Iterator[Event]:
     facts = named(conversation, **_FACTS)
     entries = list(entries_of(items(conversation.get("chat_messages")), account))
     events = [_events(entry, account) for entry in entries]
-    if not any(isinstance(event, MessageRead) for said in events for event in said):
+    if not any(isinstance(event, MessageRead) for part_events in events for event in part_events):
         note_empty(account, name)
     positions = {text(entry.value.get("uuid")): position for position, entry in enumerate(entries)}
     parents = [_parent_of(entry, position, positions) for position, entry in enumerate(entries)]
@@ -90,12 +90,12 @@ def _events(at: SourceObject, account: Account) -> list[Event]:
     for file in items(message.get("files")):
         name = text(mapping(file).get("file_name")) or text(mapping(file).get("file_uuid"))
         account.lose_part(number, f"the file {name[:80]!r} is not in the export")
-    content += [_attachment(mapping(given)) for given in items(message.get("attachments"))]
+    content += [_attachment(mapping(attachment)) for attachment in items(message.get("attachments"))]
     if sender == "assistant":
         messages: Iterable[Message] = _answers(content, message, message_id)
     else:
         messages = user_messages([_bare(block) for block in content], message_id, message.get("created_at"))
-    events: list[Event] = [MessageRead(one, number) for one in messages]
+    events: list[Event] = [MessageRead(read_message, number) for read_message in messages]
     if events:
         account.map(sender)
         return events

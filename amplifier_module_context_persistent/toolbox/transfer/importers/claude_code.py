@@ -195,23 +195,25 @@ def _answer(file: ClaudeFile, records: Sequence[ClaudeEntry], open_calls: dict[s
         message = value["message"]
         more_blocks, more_calls = answer_parts(with_ids(blocks_of(message.get("content")), record.id, open_calls))
         blocks += more_blocks
-        for one in more_calls:
-            calls.setdefault(one["id"], one)
+        for tool_call in more_calls:
+            calls.setdefault(tool_call["id"], tool_call)
         model = text(message.get("model")) or model
         stop = message.get("stop_reason") or stop
         counts = usage(message.get("usage"))
         if any(counts.values()):
             reported = counts
     first = values[0]
-    kept: dict[str, Any] = {"request_id": first.get("requestId"), "response_id": first["message"].get("id")}
-    if mark_of(first) is not None and kept["response_id"] == own_response_id(records[0].uuid):
-        kept["response_id"] = None  # the export made up this id; it is not the one by which the answer is billed
+    source_facts: dict[str, Any] = {"request_id": first.get("requestId"), "response_id": first["message"].get("id")}
+    if mark_of(first) is not None and source_facts["response_id"] == own_response_id(records[0].uuid):
+        source_facts["response_id"] = (
+            None  # the export made up this id; it is not the one by which the answer is billed
+        )
     provider = "anthropic"
     if model == _SYNTHETIC:  # the program's own text: no model was called
         provider = ""
         model = ""
         reported = {}
-        kept = {"model": _SYNTHETIC}
+        source_facts = {"model": _SYNTHETIC}
     facts = metadata(
         records[0].id,
         first.get("timestamp"),
@@ -220,7 +222,7 @@ def _answer(file: ClaudeFile, records: Sequence[ClaudeEntry], open_calls: dict[s
         stop_reason=stop,
         usage=reported,
         failed=first.get("isApiErrorMessage") is True,
-        imported=_rest(file, first, **kept),
+        imported=_rest(file, first, **source_facts),
     )
     return assistant(blocks, calls.values(), facts)
 
@@ -237,9 +239,9 @@ def _user(file: ClaudeFile, parsed: dict[str, Any], entry: ClaudeEntry, open_cal
 
 def _queued_messages(parsed: dict[str, Any], entry: ClaudeEntry) -> Iterator[Event]:
     prompt = queued_prompt(parsed)
-    said = next((text(block.get("text")) for block in blocks_of(prompt)), "")
+    first_words = next((text(block.get("text")) for block in blocks_of(prompt)), "")
     mode = mapping(parsed.get("attachment")).get("commandMode")
-    from_person = mode in (None, "prompt") and not NOT_A_PERSON.match(said)
+    from_person = mode in (None, "prompt") and not NOT_A_PERSON.match(first_words)
     source = None if from_person else "claude-code:queued"
     for message in user_messages(prompt, entry.id, parsed.get("timestamp"), source=source):
         yield MessageRead(message, entry.line)

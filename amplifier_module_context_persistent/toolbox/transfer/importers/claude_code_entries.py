@@ -82,12 +82,12 @@ def read_file(source: Source, account: Account, file: ClaudeFile, as_entry: AsEn
     Raises:
         TwoSessionsError: the source has two sessions.
     """
-    for given in objects_of(source, account):
-        entry = as_entry(given.value) if as_entry is not None else given.value
+    for source_object in objects_of(source, account):
+        entry = as_entry(source_object.value) if as_entry is not None else source_object.value
         if entry is None:
-            account.skip(text(given.value.get("type")))
+            account.skip(text(source_object.value.get("type")))
             continue
-        at = SourceObject(given.number, entry)
+        at = SourceObject(source_object.number, entry)
         kind = text(at.value.get("type"))
         _note_facts(file, at.value, kind)
         if kind == "progress" and _is_of_agent(at.value):
@@ -139,29 +139,29 @@ def _is_repeated(file: ClaudeFile, at: SourceObject, account: Account) -> bool:
 def _take(file: ClaudeFile, at: SourceObject, kind: str, account: Account) -> None:
     entry = at.value
     message = mapping(entry.get("message"))
-    held = "kept"
+    entry_kind = "kept"
     if _clears(kind, message.get("content") if kind == "user" else entry.get("content")):
         account.keep("clear")
-        held = "clear"
+        entry_kind = "clear"
     elif kind in NOT_CONVERSATIONAL:
         account.skip(kind)
-        held = "silent"
+        entry_kind = "silent"
     elif kind == "attachment" and queued_prompt(entry) is not None:
         account.map("queued command")
-        held = "queued"
+        entry_kind = "queued"
     elif kind not in ("user", "assistant"):
         account.keep(kind or "without a type")
     elif not message:
         account.lose(at.number, f"{kind} without a message")
-        held = "silent"
+        entry_kind = "silent"
     elif not _has_content(message.get("content")):
         account.keep(f"{kind} without content")
     else:
         account.map(kind)
-        held = kind
-    read = _at_its_place(file, at, held)
+        entry_kind = kind
+    read = _at_its_place(file, at, entry_kind)
     read.agent = _agent_of(file, read, entry)
-    read.is_person = held == "user" and _is_person(entry, message)
+    read.is_person = entry_kind == "user" and _is_person(entry, message)
     read.exported_id = file.exported.note(at.number, entry)
     _add(file, read, entry)
     _check_is_one(file, read)
@@ -282,10 +282,10 @@ def _begins_anew(file: ClaudeFile, head: ClaudeEntry, entry: ClaudeEntry, value:
         return True
     if text(value.get("requestId")):
         return False
-    said = mapping(value.get("message"))
-    if any(block.get("type") != "tool_use" for block in blocks_of(said.get("content"))[:1]):
+    answer = mapping(value.get("message"))
+    if any(block.get("type") != "tool_use" for block in blocks_of(answer.get("content"))[:1]):
         return True
-    reported = usage(said.get("usage"))
+    reported = usage(answer.get("usage"))
     return not any(reported.values()) or reported != usage(mapping(file.value(head).get("message")).get("usage"))
 
 
@@ -396,5 +396,5 @@ def _is_person(entry: dict[str, Any], message: dict[str, Any]) -> bool:
     if answered_calls(content):
         return False
     blocks = [block for block in items(content) if isinstance(block, dict)]
-    said = next((text(block.get("text")) for block in blocks if block.get("type") == "text"), "")
-    return bool(blocks) and not NOT_A_PERSON.match(said)
+    first_words = next((text(block.get("text")) for block in blocks if block.get("type") == "text"), "")
+    return bool(blocks) and not NOT_A_PERSON.match(first_words)

@@ -143,8 +143,12 @@ def _persisted_path(block: Any) -> str:
     if not isinstance(block, dict) or block.get("type") != "tool_result":
         return ""
     content = block.get("content")
-    said = content if isinstance(content, str) else "".join(text(one.get("text")) for one in blocks_of(content)[:1])
-    found = _PERSISTED.match(said)
+    words = (
+        content
+        if isinstance(content, str)
+        else "".join(text(text_block.get("text")) for text_block in blocks_of(content)[:1])
+    )
+    found = _PERSISTED.match(words)
     return found["path"] if found else ""
 
 
@@ -181,6 +185,6 @@ def _read_regular(directory: str, name: str, most_bytes: int) -> bytes:
 def _is_plain_directory(path: str) -> bool:
     """Return whether a path and the directory above it are directories and not links."""
     try:
-        return all(stat.S_ISDIR(os.lstat(one).st_mode) for one in (path, os.path.dirname(path)))
+        return all(stat.S_ISDIR(os.lstat(parent).st_mode) for parent in (path, os.path.dirname(path)))
     except OSError:
         return False

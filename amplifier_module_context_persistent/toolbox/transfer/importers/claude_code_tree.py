@@ -56,7 +56,7 @@ class ClaudeEntry:
     @property
     def records(self) -> list[ClaudeEntry]:
         """The records of the entry's message, the entry itself first. Replaced records are left out."""
-        return [one for one in (self, *(self.more or ())) if not one.is_replaced]
+        return [record for record in (self, *(self.more or ())) if not record.is_replaced]
 
 
 class Origin(NamedTuple):

@@ -32,7 +32,7 @@ def is_marked(message: Mapping[str, Any]) -> bool:
     if not _MARKS.isdisjoint(message):
         return True
     return message.get("role") == "user" and any(
-        _environment_begin(one) >= 0 for one in blocks_of(message.get("content"))
+        _environment_begin(block) >= 0 for block in blocks_of(message.get("content"))
     )
 
 
@@ -88,16 +88,16 @@ class SummarizedMessages:
         if message.get("isSummary") is not True and message.get("isTruncationMarker") is not True:
             return None
         self._summaries |= {_id(message, "condenseId"), _id(message, "truncationId")} - {""}
-        said = (text(block.get("text")) for block in blocks_of(message.get("content")) if block.get("type") == "text")
-        keep = [one.message_id for one in self._earlier if self._summaries.isdisjoint(one.parents)]
+        texts = (text(block.get("text")) for block in blocks_of(message.get("content")) if block.get("type") == "text")
+        keep = [earlier.message_id for earlier in self._earlier if self._summaries.isdisjoint(earlier.parents)]
         if not self._is_marked:
             keep = keep[:1]  # older versions deleted the replaced messages, all but the first
-        summary = "\n".join(filter(None, said))
+        summary = "\n".join(filter(None, texts))
         return CompactionEvent(summary, at.number, message_id=message_id, time=message.get("ts"), keep=keep)
 
     @property
     def _is_marked(self) -> bool:
-        return any(one.parents for one in self._earlier)
+        return any(earlier.parents for earlier in self._earlier)
 
     def add(self, message_id: str) -> None:
         """Note a message that was read from the message that `take` began with."""

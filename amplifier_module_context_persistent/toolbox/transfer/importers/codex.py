@@ -58,8 +58,8 @@ def take(rollout: Rollout, at: SourceObject) -> None:
         rollout.account.map(kind)
         rollout.put(_compaction(rollout, at, payload))
         return
-    if kind == "inter_agent_communication" and (said := words_of_agent(payload)):
-        _said_by_agent(rollout, at, payload, kind, said)
+    if kind == "inter_agent_communication" and (agent_words := words_of_agent(payload)):
+        _said_by_agent(rollout, at, payload, kind, agent_words)
         return
     rollout.account.keep(kind or "without a type")
     if kind == "session_meta":
@@ -90,7 +90,7 @@ def _check_is_own(rollout: Rollout, line: int, meta: dict[str, Any]) -> None:
     """
     other = text(meta.get("id"))
     known = rollout.session_id
-    goes_on = rollout.parent_id or "forked_from_session" in rollout.facts
+    goes_on = rollout.parent_id or "forked_from_session" in rollout.session_facts
     if other and other != known and not goes_on and text(meta.get("timestamp")) >= rollout.started:
         raise TwoSessionsError(line, known, other)
 
@@ -138,14 +138,14 @@ def _message(rollout: Rollout, at: SourceObject, item: dict[str, Any], blocks: l
     role = text(item.get("role"))
     rollout.account.map(f"message of {role or 'nobody'}")
     role = role or "user"
-    said = text_in(blocks)
-    is_persons = role == "user" and (rollout.withdraw(said) or hash(said) in rollout.said)
+    words = text_in(blocks)
+    is_persons = role == "user" and (rollout.withdraw(words) or hash(words) in rollout.person_hashes)
     if is_persons:
         source = None
     elif role == "user":
         source = "codex:context"
-        if "cwd" not in rollout.facts and (directory := directory_in(said)):
-            rollout.facts["cwd"] = directory
+        if "cwd" not in rollout.session_facts and (directory := directory_in(words)):
+            rollout.session_facts["cwd"] = directory
     else:
         source = f"codex:{role}"
     message_id = exported_id or text(item.get("id")) or rollout.line_id(at.number)
@@ -162,8 +162,8 @@ def _said_by_agent(rollout: Rollout, at: SourceObject, told: dict[str, Any], kin
     rollout.account.map(kind)
     between = named(told, author="author", recipient="recipient")
     message_id = text(told.get("id")) or rollout.line_id(at.number)
-    given = metadata(message_id, at.value.get("timestamp"), source="codex:agent", imported=between)
-    rollout.put(MessageRead(user(said, given), at.number))
+    facts = metadata(message_id, at.value.get("timestamp"), source="codex:agent", imported=between)
+    rollout.put(MessageRead(user(said, facts), at.number))
 
 
 def _note_facts(rollout: Rollout, meta: dict[str, Any]) -> None:
@@ -171,7 +171,7 @@ def _note_facts(rollout: Rollout, meta: dict[str, Any]) -> None:
     rollout.session_id = text(meta.get("id"))
     rollout.started = text(meta.get("timestamp"))
     git = mapping(meta.get("git"))
-    rollout.facts = {
+    rollout.session_facts = {
         **named(meta, cwd="cwd", version="cli_version", originator="originator", forked_from_session="forked_from_id"),
         **named(meta, provider="model_provider"),
         **named(git, git_branch="branch"),
@@ -183,11 +183,11 @@ def _note_facts(rollout: Rollout, meta: dict[str, Any]) -> None:
     rollout.children = {child.thread: "" for child in rollout.find_children(rollout.session_id)}
     spawned = mapping(mapping(mapping(meta.get("source")).get("subagent")).get("thread_spawn"))
     if spawned:
-        rollout.facts["agent"] = spawned
+        rollout.session_facts["agent"] = spawned
     if rollout.parent_id:
-        rollout.facts |= named({**meta, **spawned}, agent_type="agent_role", description="agent_nickname")
-    given = meta.get("base_instructions")
-    instructions = text(mapping(given).get("text")) or text(given) or text(meta.get("instructions"))
+        rollout.session_facts |= named({**meta, **spawned}, agent_type="agent_role", description="agent_nickname")
+    base = meta.get("base_instructions")
+    instructions = text(mapping(base).get("text")) or text(base) or text(meta.get("instructions"))
     if instructions:
         facts = metadata("codex-instructions", source="codex:base-instructions")
         message = {"role": "system", "content": instructions, "metadata": facts}
@@ -227,22 +227,22 @@ def read(source: Source, account: Account) -> Iterator[Event]:
     rollout = _read_rollout(source, account, lambda thread: sub_rollouts(source.path, thread))
     if rollout.parent_id:
         name = session_name(rollout.session_id)
-        yield SessionStart("subagent", name, rollout.facts, "", parent_source_id=rollout.parent_id)
+        yield SessionStart("subagent", name, rollout.session_facts, "", parent_source_id=rollout.parent_id)
     else:
-        yield session_start(rollout.facts, rollout.session_id, rollout.exported)
+        yield session_start(rollout.session_facts, rollout.session_id, rollout.exported)
     yield from rollout.all(rollout.live)
     found = (
         Branch(line, f"rollback{line}", rollout.all(common), rollout.all(taken))
         for line, common, taken in rollout.rolled_back
     )
-    yield from branches(found, account, rollout.facts, rollout.session_id)
+    yield from branches(found, account, rollout.session_facts, rollout.session_id)
     if rollout.parent_id or not rollout.session_id:
         return
     for child in islice(sub_rollouts(source.path, rollout.session_id), MOST_SUBAGENTS):
         account.file = os.path.basename(child.path)
         with Source(child.path) as beside:
             sub = _read_rollout(beside, account)
-            facts = {**sub.facts, "spawned_by": rollout.children.get(child.thread, "")}
+            facts = {**sub.session_facts, "spawned_by": rollout.children.get(child.thread, "")}
             yield SessionStart("subagent", session_name(child.thread), facts, sub.session_id)
             yield from sub.all(sub.live)
         account.file = ""
@@ -305,14 +305,14 @@ def _compaction(rollout: Rollout, at: SourceObject, payload: dict[str, Any]) -> 
     last other text that is not context of the agent's own.
     """
     rollout.end_answer()
-    people = {held.said: held.message_id for held in rollout.live if held.is_person(rollout)}
+    people = {held.text_hash: held.message_id for held in rollout.live if held.is_person(rollout)}
     summary = text(payload.get("message"))
     keep = []
     for item in items(payload.get("replacement_history")):
-        said = text_in(read_content(mapping(item).get("content")))
-        if hash(said) in people:
-            keep.append(people[hash(said)])
-        elif said and not text(payload.get("message")) and not CONTEXT.match(said):
-            summary = said
+        words = text_in(read_content(mapping(item).get("content")))
+        if hash(words) in people:
+            keep.append(people[hash(words)])
+        elif words and not text(payload.get("message")) and not CONTEXT.match(words):
+            summary = words
     time = at.value.get("timestamp")
     return CompactionEvent(summary, at.number, message_id=rollout.line_id(at.number), time=time, keep=keep)

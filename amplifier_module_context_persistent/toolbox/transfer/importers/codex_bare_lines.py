@@ -54,9 +54,9 @@ def entries_of_document(document: object) -> list[Any]:
 
     Return [] for any other document.
     """
-    given = mapping(document)
-    session = mapping(given.get("session"))
-    listed = items(given.get("items"))
+    fields = mapping(document)
+    session = mapping(fields.get("session"))
+    listed = items(fields.get("items"))
     if not (isinstance(session.get("id"), str) and "timestamp" in session and listed):
         return []
     return [{"timestamp": session["timestamp"], "type": "session_meta", "payload": session}, *listed]

@@ -31,15 +31,15 @@ def take_event(rollout: Rollout, at: SourceObject, event: dict[str, Any]) -> Non
         _person_said(rollout, at, _words_in(item), f"{name} of a person")
     elif thought := _thought_in(kind, event, item):
         _agent_thought(rollout, at, thought, "event agent_reasoning" if kind in _REASONING else name)
-    elif said := _words_of_agent(kind, event, item):
-        _agent_said(rollout, at, said, name)
+    elif agent_words := _words_of_agent(kind, event, item):
+        _agent_said(rollout, at, agent_words, name)
     elif kind == "token_count":
         rollout.account.keep(name)
         _count_tokens(rollout, at, mapping(event.get("info")))
     elif kind == "thread_name_updated":
         rollout.account.keep(name)
         if text(event.get("thread_id")) in ("", rollout.session_id):
-            rollout.facts |= named(event, title="thread_name")
+            rollout.session_facts |= named(event, title="thread_name")
     elif kind == "thread_rolled_back":
         rollout.account.keep(name)
         turns = event.get("num_turns")
@@ -85,14 +85,14 @@ def _agent_thought(rollout: Rollout, at: SourceObject, thought: str, name: str) 
         rollout.account.skip(name)
     else:
         block = thinking_block(thought)
-        rollout.tell(AnswerLine(at.number, at.value.get("timestamp"), [block], [], thought, name))
+        rollout.add_reported_line(AnswerLine(at.number, at.value.get("timestamp"), [block], [], thought, name))
 
 
 def _agent_said(rollout: Rollout, at: SourceObject, said: str, name: str) -> None:
-    if _is_exported(rollout, at) or rollout.has_said(said):
+    if _is_exported(rollout, at) or rollout.contains_near_end(said):
         rollout.account.skip(name)
     else:
-        rollout.tell(AnswerLine(at.number, at.value.get("timestamp"), [text_block(said)], [], said, name))
+        rollout.add_reported_line(AnswerLine(at.number, at.value.get("timestamp"), [text_block(said)], [], said, name))
 
 
 def _is_exported(rollout: Rollout, at: SourceObject) -> bool:
@@ -126,14 +126,14 @@ def _usage(given: dict[str, Any]) -> dict[str, Any]:
 
 def _person_said(rollout: Rollout, at: SourceObject, given: str, name: str) -> None:
     """Note the text of an event that says what a person wrote. If no item says the same, it becomes a message."""
-    said = given.strip()
+    words = given.strip()
     rollout.tells_people = True
-    rollout.said.add(hash(said))
-    if not said or _mark_person(rollout, said) or _is_exported(rollout, at):
+    rollout.person_hashes.add(hash(words))
+    if not words or _mark_person(rollout, words) or _is_exported(rollout, at):
         rollout.account.keep(name)
         return
     facts = metadata(rollout.line_id(at.number), at.value.get("timestamp"))
-    rollout.ask(MessageRead(user(said, facts), at.number), said, name)
+    rollout.add_reported_message(MessageRead(user(words, facts), at.number), words, name)
 
 
 def _mark_person(rollout: Rollout, said: str) -> bool:

@@ -172,7 +172,7 @@ def _call(thread: _Thread, at: SourceObject) -> None:
     keys = ("command", "changes", "query", "action", "prompt", "receiver_thread_ids")
     arguments: Any = {key: item[key] for key in keys if item.get(key) is not None}
     if kind == "mcp_tool_call":
-        tool = "__".join(one for one in ("mcp", text(item.get("server")), tool) if one)
+        tool = "__".join(part for part in ("mcp", text(item.get("server")), tool) if part)
         arguments = item.get("arguments")
     _answer(thread, number, own, [], [call(own, tool, arguments)])
 
@@ -217,8 +217,8 @@ def _end_turn(thread: _Thread) -> None:
 
 def _bill(thread: _Thread, at: SourceObject) -> None:
     """Give the last answer the usage since the last report: the thread's usage minus its usage at that time."""
-    given = mapping(at.value.get("usage") or at.value.get("last"))
-    counts = {key: given[key] for key in _USAGE if type(given.get(key)) is int}
+    reported = mapping(at.value.get("usage") or at.value.get("last"))
+    counts = {key: reported[key] for key in _USAGE if type(reported.get(key)) is int}
     before = thread.billed
     if "last" in at.value:
         counts = {key: count + before.get(key, 0) for key, count in counts.items()}

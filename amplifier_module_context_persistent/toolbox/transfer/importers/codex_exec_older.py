@@ -43,23 +43,27 @@ def as_later(line: Event, number: int) -> Event:
         return _completed("user_message", f"line{number}", text=line["prompt"])
     if not is_event(line):
         return line
-    told = line["msg"]
-    kind = told["type"]
+    message = line["msg"]
+    kind = message["type"]
     if kind == "session_configured":
-        return {"type": "thread.started", "thread_id": text(told.get("session_id")), "model": text(told.get("model"))}
+        return {
+            "type": "thread.started",
+            "thread_id": text(message.get("session_id")),
+            "model": text(message.get("model")),
+        }
     if kind == "task_started":
         return {"type": "turn.started"}
     if kind == "agent_message":
-        return _completed(kind, f"line{number}", text=text(told.get("message")))
+        return _completed(kind, f"line{number}", text=text(message.get("message")))
     if kind in ("agent_reasoning", "agent_reasoning_raw_content"):
-        return _completed("reasoning", f"line{number}", text=text(told.get("text")))
+        return _completed("reasoning", f"line{number}", text=text(message.get("text")))
     if kind == "token_count":
-        return _counted(told)
+        return _counted(message)
     if kind in _ENDS:
-        return {"type": ENDED, "told": told}
+        return {"type": ENDED, "told": message}
     if kind.endswith(_PASSING):
-        return {"type": "item.updated", "item": told}
-    return _of_call(kind, told) or line
+        return {"type": "item.updated", "item": message}
+    return _of_call(kind, message) or line
 
 
 def _of_call(kind: str, told: Event) -> Event | None:
@@ -89,14 +93,14 @@ def _patch(told: Event, when: str) -> Event:
 
 
 def _mcp_call(told: Event, when: str) -> Event:
-    asked = mapping(told.get("invocation"))
-    call = {"type": "mcp_tool_call", **{key: asked.get(key) for key in ("server", "tool", "arguments")}}
+    invocation = mapping(told.get("invocation"))
+    call = {"type": "mcp_tool_call", **{key: invocation.get(key) for key in ("server", "tool", "arguments")}}
     if when == "begin":
         return call
-    given = mapping(told.get("result"))
-    if "Err" in given:
-        return {**call, "status": "failed", "error": {"message": text(given["Err"])}}
-    result = mapping(given.get("Ok"))
+    outcome = mapping(told.get("result"))
+    if "Err" in outcome:
+        return {**call, "status": "failed", "error": {"message": text(outcome["Err"])}}
+    result = mapping(outcome.get("Ok"))
     status = "failed" if result.get("isError") is True else "completed"
     return {**call, "status": status, "result": result}
 

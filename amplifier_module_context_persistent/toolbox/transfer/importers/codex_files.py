@@ -118,7 +118,7 @@ def comes_with_parent(path: str) -> bool:
 @lru_cache(maxsize=100)
 def _parents_in(directory: str, _mtime_ns: int) -> dict[str, str]:
     """Return the parent thread of each rollout in a directory, by thread id. The time invalidates the cache."""
-    return {one.thread: one.parent for one in _rollouts_in(directory)}
+    return {rollout.thread: rollout.parent for rollout in _rollouts_in(directory)}
 
 
 def _rollouts_in(directory: str) -> Iterator[RolloutName]:

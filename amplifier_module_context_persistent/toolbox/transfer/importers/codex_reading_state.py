@@ -31,7 +31,7 @@ NEAR = 64
 
 
 _END_CHARS = 300
-_MOST_ASKED = 8
+_MOST_REPORTED = 8
 """The number of messages of a person that events reported last, and that an item may still repeat."""
 
 
@@ -42,7 +42,7 @@ class AnswerLine(NamedTuple):
     time: Any
     blocks: list[Message]
     calls: list[Message]
-    told: str = ""
+    reported_text: str = ""
     """The words that an event reports; empty for an item."""
     event: str = ""
     """The name of the event in the account."""
@@ -75,13 +75,13 @@ class Answer:
     """The entries between the answer's lines that are kept as metadata."""
 
     @property
-    def is_told(self) -> bool:
+    def is_only_reported(self) -> bool:
         """Whether only events report the answer so far."""
-        return all(line.told for line in self.lines)
+        return all(line.reported_text for line in self.lines)
 
-    def says(self, words: str) -> bool:
+    def contains(self, words: str) -> bool:
         """Return whether an item of the answer contains the given words."""
-        return any(contains_words(text_in(line.blocks), words) for line in self.lines if not line.told)
+        return any(contains_words(text_in(line.blocks), words) for line in self.lines if not line.reported_text)
 
 
 @dataclass(slots=True, eq=False)
@@ -95,7 +95,7 @@ class HeldEvent:
     """The role of the message; empty if the event is not a message."""
     source: str | None = None
     message_id: str = ""
-    said: int = 0
+    text_hash: int = 0
     """The hash of the text, for a user's message."""
     is_context: bool = False
     """Whether a user's message begins in a way that only programs use (`CONTEXT`)."""
@@ -110,7 +110,7 @@ class HeldEvent:
         if self.role != "user":
             return False
         if self.source == "codex:context":
-            return self.said in rollout.said or not (rollout.tells_people or self.is_context)
+            return self.text_hash in rollout.person_hashes or not (rollout.tells_people or self.is_context)
         return self.source is None
 
 
@@ -119,19 +119,19 @@ def held_event(event: Event) -> HeldEvent:
     if not isinstance(event, MessageRead):
         return HeldEvent(event)
     role = str(event.message["role"])
-    told = event.message["metadata"]
+    facts = event.message["metadata"]
     if role != "user":
         return HeldEvent(event, role=role)
-    said = text_in(event.message["content"])
-    is_context = CONTEXT.match(said) is not None
-    return HeldEvent(event, None, role, told.get("source"), told["message_id"], hash(said), is_context)
+    words = text_in(event.message["content"])
+    is_context = CONTEXT.match(words) is not None
+    return HeldEvent(event, None, role, facts.get("source"), facts["message_id"], hash(words), is_context)
 
 
 class ReportedMessage(NamedTuple):
     """A message of a person that an event reports."""
 
     held: HeldEvent
-    said: str
+    text: str
     event: str
     """The name of the event in the account."""
 
@@ -148,18 +148,18 @@ class Rollout:
     """The text of the last answer's reasoning items, until another item follows."""
     rolled_back: list[tuple[int, list[HeldEvent], list[HeldEvent]]] = field(default_factory=list)
     """The line of each roll-back, the events before it, and the removed events."""
-    facts: dict[str, Any] = field(default_factory=dict)
+    session_facts: dict[str, Any] = field(default_factory=dict)
     session_id: str = ""
     parent_id: str = ""
     model: str = ""
-    said: set[int] = field(default_factory=set)
+    person_hashes: set[int] = field(default_factory=set)
     """The hashes of texts that a person wrote, according to events."""
     tells_people: bool = False
-    asked: deque[ReportedMessage] = field(default_factory=deque)
+    reported: deque[ReportedMessage] = field(default_factory=deque)
     """The last messages of a person that only events report."""
     last_count: dict[str, Any] = field(default_factory=dict)
     """The last report of usage."""
-    counts_first: bool | None = None
+    usage_comes_first: bool | None = None
     """Whether usage is reported before the items of the answer; None until usage is reported."""
     next_bill: RequestBill | None = None
     """The usage of the next answer, if it was reported before the answer's first line."""
@@ -255,15 +255,15 @@ class Rollout:
         self.answer = self.answer or Answer(self.model)
         return self.answer
 
-    def tell(self, line: AnswerLine) -> None:
+    def add_reported_line(self, line: AnswerLine) -> None:
         """Add a line that an event reports to the current answer. After a report of usage it begins the next one."""
         if self.answer is not None and self.answer.bill is not None:
             self.end_answer()
         self.answering().lines.append(line)
 
-    def has_said(self, words: str) -> bool:
+    def contains_near_end(self, words: str) -> bool:
         """Return whether an item of the current answer, or of an answer near the end, contains the given words."""
-        if self.answer is not None and self.answer.says(words):
+        if self.answer is not None and self.answer.contains(words):
             return True
         for held in reversed(self.live[-NEAR:]):
             if held.role == "user" and held.is_person(self):
@@ -272,42 +272,50 @@ class Rollout:
                 return True
         return False
 
-    def ask(self, message: MessageRead, said: str, event: str) -> None:
+    def add_reported_message(self, message: MessageRead, words: str, event: str) -> None:
         """Add a message of a person that an event reports. An item that repeats it takes its place (`withdraw`)."""
         self.put(message)
-        self.asked.append(ReportedMessage(self.live[-1], said, event))
-        if len(self.asked) > _MOST_ASKED:
-            self.account.map(self.asked.popleft().event)
+        self.reported.append(ReportedMessage(self.live[-1], words, event))
+        if len(self.reported) > _MOST_REPORTED:
+            self.account.map(self.reported.popleft().event)
 
-    def withdraw(self, said: str) -> bool:
+    def withdraw(self, words: str) -> bool:
         """Remove a message of a person that an event reported, because an item says the same.
 
         Return whether there is one.
         """
-        for asked in self.asked:
-            if contains_words(said, asked.said) and asked.held in self.live:
-                self.asked.remove(asked)
-                self.live.remove(asked.held)
-                self.account.keep(asked.event)
+        for message in self.reported:
+            if contains_words(words, message.text) and message.held in self.live:
+                self.reported.remove(message)
+                self.live.remove(message.held)
+                self.account.keep(message.event)
                 return True
         return False
 
     def bill(self, bill: RequestBill) -> None:
         """Give an answer the usage of its request: the last answer, or the next one if usage is reported first."""
         answer = self.answer
-        if self.counts_first is None:
-            has_answer = any(held.role == "assistant" for held in self.live[-NEAR:])
-            self.counts_first = not has_answer and (answer is None or answer.is_told)
-        if answer is not None and answer.is_told:
+        has_no_items = answer is None or answer.is_only_reported
+        if self.usage_comes_first is None:
+            self.usage_comes_first = has_no_items and self._last_answer_near_end() is None
+        if answer is not None and answer.is_only_reported:
             self._lose_bill(answer.bill)
             answer.bill = bill
-        elif self.counts_first and (answer is None or answer.bill is not None or self.next_bill is not None):
-            self.end_answer()
+            return
+        is_for_next_answer = answer is None or answer.bill is not None or self.next_bill is not None
+        self.end_answer()
+        if self.usage_comes_first and is_for_next_answer:
             self._lose_bill(self.next_bill)
             self.next_bill = bill
         else:
-            self.end_answer()
             self._bill_last(bill)
+
+    def _last_answer_near_end(self) -> HeldEvent | None:
+        """Return the last answer among the events that stay in memory; None if there is none."""
+        for held in reversed(self.live[-NEAR:]):
+            if held.role == "assistant":
+                return held
+        return None
 
     def _lose_bill(self, bill: RequestBill | None) -> None:
         """Note in the account that a usage is lost, because no answer in the rollout belongs to its request."""
@@ -322,21 +330,26 @@ class Rollout:
         and is billed once. An answer that was exported from here gets no new id: it is billed under the id of the
         exported message.
         """
-        for held in reversed(self.live[-NEAR:]):
-            if held.role == "assistant":
-                if held.billed_by:
-                    self.account.lose_part(held.billed_by, "the usage of a request: its answer has a later usage")
-                held.billed_by = bill.line
-                message = self.message(held)
-                given = message["metadata"]
-                said = (self.family, message["content"], message.get("tool_calls"), bill.info)
-                key = repr(said).encode("utf-8", "surrogatepass")
-                told = {} if bill.is_exported else {BILL_KEY: f"codex:{hashlib.sha256(key).hexdigest()[:32]}"}
-                asked = {key: given[key] for key in ("provider", "model") if key in given}
-                facts = {**asked, "usage": bill.usage} | told | given | {"usage": bill.usage} | told
-                self.change(held, {**message, "metadata": facts})
-                return
-        self._lose_bill(bill)
+        last = self._last_answer_near_end()
+        if last is None:
+            self._lose_bill(bill)
+            return
+        if last.billed_by:
+            self.account.lose_part(last.billed_by, "the usage of a request: its answer has a later usage")
+        last.billed_by = bill.line
+        message = self.message(last)
+        facts = message["metadata"]
+        own = {key: facts[key] for key in ("provider", "model") if key in facts}
+        own["usage"] = bill.usage
+        if not bill.is_exported:
+            own[BILL_KEY] = self._bill_id(message, bill)
+        self.change(last, {**message, "metadata": own | facts | own})  # `own` wins, and its keys come first
+
+    def _bill_id(self, message: Message, bill: RequestBill) -> str:
+        """Return an id that the copies of an answer in forks and sub-agents have, too."""
+        identity = (self.family, message["content"], message.get("tool_calls"), bill.info)
+        content = repr(identity).encode("utf-8", "surrogatepass")
+        return f"codex:{hashlib.sha256(content).hexdigest()[:32]}"
 
     def end_answer(self) -> None:
         """Make one message from the lines of the current answer, and add it.
@@ -355,17 +368,17 @@ class Rollout:
         time = None
         for line in answer.lines:
             time = time or line.time
-            if line.told:
+            if line.reported_text:
                 if _is_repeated(line, answer):
                     self.account.skip(line.event)
                     continue
                 self.account.map(line.event)
             for block in line.blocks:
                 _add_reasoning(blocks, block)
-            for one in line.calls:
-                calls.setdefault(one["id"], one)
+            for call in line.calls:
+                calls.setdefault(call["id"], call)
         number = answer.lines[0].number
-        provider = text(self.facts.get("provider")) or "openai"
+        provider = text(self.session_facts.get("provider")) or "openai"
         facts = metadata(answer.exported_id or self.line_id(number), time, provider=provider, model=answer.model)
         message = assistant(blocks, calls.values(), facts)
         if message is not None:
@@ -388,16 +401,16 @@ class Rollout:
         self.end_answer()
         self._lose_bill(self.next_bill)
         self.next_bill = None
-        for asked in self.asked:
-            self.account.map(asked.event)
-        self.asked.clear()
+        for message in self.reported:
+            self.account.map(message.event)
+        self.reported.clear()
 
 
 def _is_repeated(line: AnswerLine, answer: Answer) -> bool:
     """Return whether an item of an answer says what an event reports."""
     if line.blocks[0]["type"] == "thinking":
-        return line.told in answer.reasoning
-    return answer.says(line.told)
+        return line.reported_text in answer.reasoning
+    return answer.contains(line.reported_text)
 
 
 def _add_reasoning(blocks: list[Message], block: Message) -> None:

@@ -29,7 +29,7 @@ def sampled_conversations(sample: Sample) -> list[dict[str, Any]]:
     """Return the first entries of a document that is a list, or the document itself; only those that are objects."""
     given: Any = list(sample.long_list) or sample.document
     listed = given[:_LOOKED_AT] if isinstance(given, list) else [given]
-    return [one for one in listed if isinstance(one, dict)]
+    return [conversation for conversation in listed if isinstance(conversation, dict)]
 
 
 def conversations_in(source: Source, account: Account, *, messages: str, ids: Iterable[str]) -> Iterator[Conversation]:
@@ -44,19 +44,19 @@ def conversations_in(source: Source, account: Account, *, messages: str, ids: It
     account.unit = "entry"
     keys = tuple(ids)
     seen = set[str]()
-    for number, one in enumerate(source.entries(), 1):
-        if isinstance(one, UnreadEntry):
-            _lose(account, one.reason)
+    for number, entry in enumerate(source.entries(), 1):
+        if isinstance(entry, UnreadEntry):
+            _lose(account, entry.reason)
             continue
-        if not isinstance(one, dict):
+        if not isinstance(entry, dict):
             _lose(account, f"entry {number:,} of the list is no conversation")
             continue
-        name = _name(number, one)
-        given = one.get(messages)
-        known_id = next(filter(None, (text(one.get(key)) for key in keys)), "")
+        name = _name(number, entry)
+        given = entry.get(messages)
+        known_id = next(filter(None, (text(entry.get(key)) for key in keys)), "")
         if given and not isinstance(given, dict | list):
             _lose(account, f"{name}: its {messages!r} are no messages")
-        elif messages not in one:
+        elif messages not in entry:
             _lose(account, f"{name}: it has no {messages!r}")
         elif known_id in seen:
             _lose(account, f"{name}: an earlier conversation has the same id")
@@ -66,7 +66,7 @@ def conversations_in(source: Source, account: Account, *, messages: str, ids: It
             note_empty(account, name)
         else:
             seen |= {known_id} - {""}
-            yield Conversation(name, known_id, one)
+            yield Conversation(name, known_id, entry)
 
 
 def note_empty(account: Account, name: str) -> None:
@@ -79,6 +79,6 @@ def _lose(account: Account, reason: str) -> None:
     account.lose(account.lines, reason)
 
 
-def _name(number: int, one: dict[str, Any]) -> str:
-    title = text(one.get("title")) or text(one.get("name"))
+def _name(number: int, entry: dict[str, Any]) -> str:
+    title = text(entry.get("title")) or text(entry.get("name"))
     return f"conversation {number:,} ({title[:_MOST_TITLE_CHARS]!r})"

@@ -78,14 +78,14 @@ def read(source: Source, account: Account) -> Iterator[Event]:
             else:
                 account.map(kind)
                 event = _with_media(event, kind, data, file.assets, account)
-            made: list[Event] = [event]
+            new_events: list[Event] = [event]
             if kind == _CLEAR and number < file.last_spoken.get(agent, 0):
-                made.append(ClearMark(number, entry.get("timestamp")))
-            for one in made:
+                new_events.append(ClearMark(number, entry.get("timestamp")))
+            for new_event in new_events:
                 if agent in file.with_rewinds:
-                    talk.add(text(entry.get("id")), events.put(one))
+                    talk.add(text(entry.get("id")), events.put(new_event))
                 else:
-                    yield one
+                    yield new_event
         yield from events.all(talk.places)
         rewound = [
             Branch(line, f"rewind{line}", events.all(common), events.all(own)) for line, common, own in talk.rewound
@@ -189,12 +189,12 @@ class _Usage:
 
 def _took(metric: dict[str, Any]) -> dict[str, Any]:
     """Return the usage of all requests to a model. The input tokens include those from the cache."""
-    given = mapping(metric.get("usage"))
+    usage = mapping(metric.get("usage"))
     return usage_of(
-        input_tokens=given.get("inputTokens"),
-        output_tokens=given.get("outputTokens"),
-        cache_read_tokens=given.get("cacheReadTokens"),
-        cache_write_tokens=given.get("cacheWriteTokens"),
+        input_tokens=usage.get("inputTokens"),
+        output_tokens=usage.get("outputTokens"),
+        cache_read_tokens=usage.get("cacheReadTokens"),
+        cache_write_tokens=usage.get("cacheWriteTokens"),
         requests=mapping(metric.get("requests")).get("count"),
     )
 
@@ -303,23 +303,23 @@ def _with_media(event: Event, kind: str, data: dict[str, Any], assets: Assets, a
 
 def _output(data: dict[str, Any]) -> Any:
     """Return the output of a tool. If the tool has no output, return its error message."""
-    given = mapping(data.get("result"))
-    output = given.get("content") if given else data.get("result")
+    fields = mapping(data.get("result"))
+    output = fields.get("content") if fields else data.get("result")
     return mapping(data.get("error")).get("message", "") if output is None else output
 
 
 def _answer(data: dict[str, Any], message_id: str, told: Message) -> Message | None:
     """Return an answer with its thinking, its text and its calls, or None for an answer without any of these."""
     blocks = list[Message]()
-    thought, said = text(data.get("reasoningText")), text(data.get("content"))
+    thought, words = text(data.get("reasoningText")), text(data.get("content"))
     if thought:
         blocks.append(thinking_block(thought))
-    if said:
-        blocks.append(text_block(said))
+    if words:
+        blocks.append(text_block(words))
     calls = list[Message]()
-    for at, asked in enumerate(map(mapping, items(data.get("toolRequests"))), 1):
-        call_id = id_text(asked.get("toolCallId")) or f"{message_id}-call{at}"
-        calls.append(call(call_id, text(asked.get("name")), asked.get("arguments")))
+    for at, request in enumerate(map(mapping, items(data.get("toolRequests"))), 1):
+        call_id = id_text(request.get("toolCallId")) or f"{message_id}-call{at}"
+        calls.append(call(call_id, text(request.get("name")), request.get("arguments")))
     return assistant(blocks, calls, told)
 
 
@@ -328,14 +328,14 @@ def _told(
 ) -> dict[str, Any]:
     """Return the metadata of an answer."""
     own = usage_of(input_tokens=data.get("inputTokens"), output_tokens=data.get("outputTokens"))
-    named = text(data.get("model")) or model
+    model_name = text(data.get("model")) or model
     if report is None:
-        return metadata(message_id, entry.get("timestamp"), provider="github-copilot", model=named, usage=own)
+        return metadata(message_id, entry.get("timestamp"), provider="github-copilot", model=model_name, usage=own)
     return metadata(
         message_id,
         entry.get("timestamp"),
         provider="github-copilot",
-        model=report.model or named,
+        model=report.model or model_name,
         usage=report.usage,
         imported={"usage": own} if own else {},
     )

@@ -35,7 +35,7 @@ class Assets:
         if kind == ASSET:
             self.places[text(data.get("assetId"))] = place
         elif "attachments" in data or "result" in data:
-            self.used.update(text(one.get("assetId")) for one in (*_attached(data), *_returned(data)))
+            self.used.update(text(attachment.get("assetId")) for attachment in (*_attached(data), *_returned(data)))
 
     def is_used(self, kind: str, data: dict[str, Any]) -> bool:
         """Return whether an event has an asset that becomes a part of a message."""
@@ -50,14 +50,14 @@ class Assets:
         return list(self._media(_returned(data), line, account))
 
     def _media(self, found: list[dict[str, Any]], line: int, account: Account) -> Iterator[Message]:
-        for one in found:
-            body = text(one.get("data")) or self._body_of(text(one.get("assetId")))
-            media_type = text(one.get("mimeType"))
+        for attachment in found:
+            body = text(attachment.get("data")) or self._body_of(text(attachment.get("assetId")))
+            media_type = text(attachment.get("mimeType"))
             if body:
                 kind = "image" if media_type.startswith("image/") else "document"
-                yield medium(kind, base64_source(body, media_type), text(one.get("displayName")))
+                yield medium(kind, base64_source(body, media_type), text(attachment.get("displayName")))
             else:
-                reason = text(one.get("omittedReason")) or "the file does not have it"
+                reason = text(attachment.get("omittedReason")) or "the file does not have it"
                 account.lose_part(line, f"an attachment of the type {media_type[:60]!r}: {reason[:60]}")
 
     def _body_of(self, asset_id: str) -> str:
@@ -70,15 +70,17 @@ class Assets:
 
 def without_media(attachments: list[Any]) -> list[Any]:
     """Return the attachments of a message that name files, places in files and pages."""
-    return [one for one in attachments if mapping(one).get("type") != "blob"]
+    return [attachment for attachment in attachments if mapping(attachment).get("type") != "blob"]
 
 
 def _attached(data: dict[str, Any]) -> list[dict[str, Any]]:
-    return [one for one in items(data.get("attachments")) if mapping(one).get("type") == "blob"]
+    return [attachment for attachment in items(data.get("attachments")) if mapping(attachment).get("type") == "blob"]
 
 
 def _returned(data: dict[str, Any]) -> list[dict[str, Any]]:
     """Return the images and files in a result that the model got, or else those that a tool returned."""
     result = mapping(data.get("result"))
-    for_model = [one for one in items(result.get("binaryResultsForLlm")) if isinstance(one, dict)]
-    return for_model or [one for one in items(result.get("contents")) if mapping(one).get("type") == "image"]
+    for_model = [content for content in items(result.get("binaryResultsForLlm")) if isinstance(content, dict)]
+    return for_model or [
+        content for content in items(result.get("contents")) if mapping(content).get("type") == "image"
+    ]

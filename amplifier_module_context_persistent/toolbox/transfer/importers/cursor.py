@@ -37,8 +37,8 @@ def read(source: Source, account: Account) -> Iterator[Event]:
         content = blocks_of(mapping(entry.get("message")).get("content"))
         named = with_ids(content, message_id)
         if role == "assistant":
-            one = assistant(*answer_parts(named), metadata(message_id))
-            read_messages = [one] if one is not None else []
+            answer = assistant(*answer_parts(named), metadata(message_id))
+            read_messages = [answer] if answer is not None else []
         else:
             read_messages = list(user_messages(named, message_id, None))
         if read_messages:

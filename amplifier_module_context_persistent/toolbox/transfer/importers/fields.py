@@ -74,15 +74,15 @@ def metadata(message_id: str, time: Any = None, *, failed: bool = False, **more:
         failed: whether the message is the result of a failed call, or the answer to a failed request.
         more: other metadata.
     """
-    given = {key: value for key, value in more.items() if value or (value is not None and value != "" and value != {})}
+    fields = {key: value for key, value in more.items() if value or (value is not None and value != "" and value != {})}
     if failed:
-        given["is_error"] = True
+        fields["is_error"] = True
     timestamp = iso_time(time)
     if timestamp:
-        given["timestamp"] = timestamp
+        fields["timestamp"] = timestamp
     if message_id:
-        given["message_id"] = message_id
-    return given
+        fields["message_id"] = message_id
+    return fields
 
 
 def thinking_block(said: str, signature: str | None = None) -> Message:
@@ -117,10 +117,16 @@ def result(call_id: str, content: Any, message_metadata: Mapping[str, Any], name
 
     If the tool's name is missing, `transfer.drafts` adds it from the call.
     """
-    named = {"name": name} if name else {}
+    name_field = {"name": name} if name else {}
     if not isinstance(content, list):
         content = as_text(content)
-    return {"role": "tool", "tool_call_id": call_id, **named, "content": content, "metadata": dict(message_metadata)}
+    return {
+        "role": "tool",
+        "tool_call_id": call_id,
+        **name_field,
+        "content": content,
+        "metadata": dict(message_metadata),
+    }
 
 
 def as_text(value: Any) -> str:

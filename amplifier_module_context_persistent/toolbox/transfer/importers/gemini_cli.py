@@ -111,10 +111,10 @@ def _take(chat: Chat, line: int, entry: dict[str, Any], account: Account, *, is_
     lost.
     """
     kind, entry_id = text(entry.get("type")), text(entry.get("id"))
-    for one in map(mapping, items(entry.get("toolCalls"))):
-        agent_id = text(one.get("agentId"))
+    for tool_call in map(mapping, items(entry.get("toolCalls"))):
+        agent_id = text(tool_call.get("agentId"))
         if agent_id:
-            chat.agents[agent_id] = text(one.get("id"))
+            chat.agents[agent_id] = text(tool_call.get("id"))
     earlier = chat.live.get(entry_id) if kind in TALK else None
     if "$rewindTo" in entry:
         account.keep("$rewindTo")

@@ -56,7 +56,7 @@ class Chat:
 
     def put(self, key: str, line: int, events: Events) -> None:
         """Store the events of an entry, in place of events that were stored under the same key."""
-        self._answered |= {one["tool_call_id"] for one in _messages(events) if one["role"] == "tool"}
+        self._answered |= {message["tool_call_id"] for message in _messages(events) if message["role"] == "tool"}
         self.live[key] = ChatEntry(line, list(map(self.waiting.put, events)))
 
     def rewind(self, line: int, to: Any) -> None:
@@ -64,21 +64,21 @@ class Chat:
         ids = list(self.live)
         stay = ids.index(to) if to in ids else 0
         if stay < len(ids):
-            common = [self.live[one] for one in ids[:stay]]
-            self.rewound.append((line, common, [self.live.pop(one) for one in ids[stay:]]))
+            common = [self.live[entry_id] for entry_id in ids[:stay]]
+            self.rewound.append((line, common, [self.live.pop(entry_id) for entry_id in ids[stay:]]))
 
     def all(self, entries: Iterable[ChatEntry]) -> Iterator[Event]:
         """Yield the events of entries."""
-        for said in entries:
-            yield from self.waiting.all(said.events)
+        for entry in entries:
+            yield from self.waiting.all(entry.events)
 
     def replace_history(self, line: int, messages: Iterable[Any], time: Any) -> None:
         """Take the history that the model gets from a line on."""
-        given = [one for one in messages if isinstance(one, dict) and one.get("type") in TALK]
-        new = [self._compared(one, line, number) for number, one in enumerate(given)]
-        kept = {one.key for one in new if one.is_kept}
+        talk = [new_entry for new_entry in messages if isinstance(new_entry, dict) and new_entry.get("type") in TALK]
+        new = [self._compared(new_entry, line, number) for number, new_entry in enumerate(talk)]
+        kept_keys = {new_entry.key for new_entry in new if new_entry.is_kept}
         before = list(self.live)
-        dropped = [position for position, key in enumerate(before) if key[:1] != "#" and key not in kept]
+        dropped = [position for position, key in enumerate(before) if key[:1] != "#" and key not in kept_keys]
         if not dropped:
             self._append(new, line)
             return
@@ -86,46 +86,46 @@ class Chat:
         tail = {key: self.live.pop(key) for key in before[cut:]}
         keep = list[str]()
         for key in before[:cut]:
-            if key in kept:
+            if key in kept_keys:
                 keep += self._message_ids(self.live[key])
         left = {before[position] for position in dropped}  # a later message may have one of these ids
-        self.live = {f"#{line}:{key}" if key in left else key: said for key, said in self.live.items()}
+        self.live = {f"#{line}:{key}" if key in left else key: chat_entry for key, chat_entry in self.live.items()}
         summary = self._put_compaction(new, line, keep, time)
-        self.live |= {key: said for key, said in tail.items() if key not in kept}
-        for one in new[summary:]:
-            if one.key in tail:
-                self.live[one.key] = tail[one.key]
+        self.live |= {key: chat_entry for key, chat_entry in tail.items() if key not in kept_keys}
+        for new_entry in new[summary:]:
+            if new_entry.key in tail:
+                self.live[new_entry.key] = tail[new_entry.key]
             else:
-                self._append([one], line)
+                self._append([new_entry], line)
 
     def _compared(self, entry: dict[str, Any], line: int, number: int) -> _New:
         key = text(entry.get("id")) or f"gemini-{line}-{number}"
-        said = self.live.get(key)
-        if said is None:
+        known_entry = self.live.get(key)
+        if known_entry is None:
             return _New(key, entry, is_kept=False)
         words = words_in(_messages(events_of(entry, key, line)))
-        return _New(key, entry, is_kept=words in ("", words_in(_messages(self.waiting.all(said.events)))))
+        return _New(key, entry, is_kept=words in ("", words_in(_messages(self.waiting.all(known_entry.events)))))
 
     def _append(self, new: Iterable[_New], line: int) -> None:
         """Add the messages of a new history that the session lacks. A second result of a call is left out."""
-        for one in new:
-            if one.is_kept:
+        for new_entry in new:
+            if new_entry.is_kept:
                 continue
-            is_replaced = f"#{line}:{one.key}" in self.live
-            events = events_of(one.entry, f"{one.key}-{line}" if is_replaced else one.key, line)
+            is_replaced = f"#{line}:{new_entry.key}" in self.live
+            events = events_of(new_entry.entry, f"{new_entry.key}-{line}" if is_replaced else new_entry.key, line)
             fresh: Events = [event for event in events if not self._is_answered(event)]
             if fresh:
-                self.put(one.key, line, fresh)
+                self.put(new_entry.key, line, fresh)
 
     def _put_compaction(self, new: list[_New], line: int, keep: list[str], time: Any) -> int:
         """Add the compaction, and return the number of messages of the new history that are its summary."""
         count = 0
-        for one in new:
-            if one.is_kept or one.entry.get("type") != "user":
+        for new_entry in new:
+            if new_entry.is_kept or new_entry.entry.get("type") != "user":
                 break
             count += 1
-        said = [words_in(_messages(events_of(one.entry, one.key, line))) for one in new[:count]]
-        summary = "\n".join(filter(None, said))
+        texts = [words_in(_messages(events_of(new_entry.entry, new_entry.key, line))) for new_entry in new[:count]]
+        summary = "\n".join(filter(None, texts))
         event = CompactionEvent(summary, line, message_id=f"gemini-{line}", time=time, keep=keep)
         self.live[f"#{line}"] = ChatEntry(line, [self.waiting.put(event)])
         return count

@@ -57,18 +57,18 @@ def _said_by_user(entry: Mapping[str, Any], message_id: str) -> Iterator[Message
     time = entry.get("timestamp")
     others: list[Message] = []
     for part in _parts(entry.get("content")):
-        given = mapping(part.get("functionResponse"))
-        if not given:
+        response = mapping(part.get("functionResponse"))
+        if not response:
             others.append(part)
             continue
-        call_id = text(given.get("id")) or f"{message_id}-result"
+        call_id = text(response.get("id")) or f"{message_id}-result"
         output = as_text(gemini.said_in_result(part))
-        yield result(call_id, output, metadata(f"{message_id}-{call_id}", time), text(given.get("name")))
-    said = plain_content([_block(part) for part in others])
-    if said:
-        first = said if isinstance(said, str) else text(mapping(said[0]).get("text"))
+        yield result(call_id, output, metadata(f"{message_id}-{call_id}", time), text(response.get("name")))
+    content = plain_content([_block(part) for part in others])
+    if content:
+        first = content if isinstance(content, str) else text(mapping(content[0]).get("text"))
         source = "gemini-cli:context" if first.lstrip().startswith(CONTEXT) else None
-        yield user(said, metadata(message_id, time, source=source))
+        yield user(content, metadata(message_id, time, source=source))
 
 
 def _calls_in(entry: Mapping[str, Any]) -> list[Any]:
@@ -86,7 +86,9 @@ def _answer(entry: dict[str, Any], message_id: str) -> Iterator[Message]:
     parts = [part for part in _parts(entry.get("content")) if "functionCall" not in part]
     blocks += [_block(part) for part in parts if not (blocks and part.get("thought") is True)]
     tool_calls = _tool_calls(entry, message_id)
-    open_calls = {one.call_id: one.status for one in tool_calls if one.output is None and one.status}
+    open_calls = {
+        tool_call.call_id: tool_call.status for tool_call in tool_calls if tool_call.output is None and tool_call.status
+    }
     counts = mapping(entry.get("tokens"))
     usage = usage_of(
         input_tokens=counts.get("input"),
@@ -101,16 +103,16 @@ def _answer(entry: dict[str, Any], message_id: str) -> Iterator[Message]:
         usage=usage,
         imported={"open_calls": open_calls} if open_calls else {},
     )
-    calls = [call(one.call_id, one.name, one.given.get("args")) for one in tool_calls]
+    calls = [call(tool_call.call_id, tool_call.name, tool_call.given.get("args")) for tool_call in tool_calls]
     message = assistant(blocks, calls, facts)
     if message is not None:
         yield message
-    for one in tool_calls:
-        if one.output is not None:
-            failed = one.status in ("error", "cancelled")
-            result_id = f"{message_id}-{one.call_id}"
-            result_facts = metadata(result_id, one.given.get("timestamp"), failed=failed, status=one.status)
-            yield result(one.call_id, one.output, result_facts, one.name)
+    for tool_call in tool_calls:
+        if tool_call.output is not None:
+            failed = tool_call.status in ("error", "cancelled")
+            result_id = f"{message_id}-{tool_call.call_id}"
+            result_facts = metadata(result_id, tool_call.given.get("timestamp"), failed=failed, status=tool_call.status)
+            yield result(tool_call.call_id, tool_call.output, result_facts, tool_call.name)
 
 
 def _thoughts(entry: dict[str, Any]) -> list[Message]:
@@ -118,8 +120,8 @@ def _thoughts(entry: dict[str, Any]) -> list[Message]:
     texts = []
     for thought in items(entry.get("thoughts")):
         if isinstance(thought, dict):
-            said = f"**{text(thought.get('subject'))}**\n{text(thought.get('description'))}"
-            texts.append(said.removeprefix("****\n"))  # a thought without a subject
+            thought_text = f"**{text(thought.get('subject'))}**\n{text(thought.get('description'))}"
+            texts.append(thought_text.removeprefix("****\n"))  # a thought without a subject
     thoughts = "\n\n".join(texts)
     return [thinking_block(thoughts)] if thoughts else []
 
@@ -138,23 +140,31 @@ class _ToolCall(NamedTuple):
 
 def _tool_calls(entry: dict[str, Any], message_id: str) -> list[_ToolCall]:
     """Return the calls of an answer. A call without an id gets an id."""
-    given_calls = [one for one in _calls_in(entry) if isinstance(one, dict)]
+    given_calls = [listed for listed in _calls_in(entry) if isinstance(listed, dict)]
     tool_calls = []
-    for number, given in enumerate(given_calls, 1):
-        call_id = text(given.get("id")) or f"{message_id}-call{number}"
-        tool_calls.append(_ToolCall(call_id, text(given.get("name")), text(given.get("status")), _output(given), given))
+    for number, listed_call in enumerate(given_calls, 1):
+        call_id = text(listed_call.get("id")) or f"{message_id}-call{number}"
+        tool_calls.append(
+            _ToolCall(
+                call_id,
+                text(listed_call.get("name")),
+                text(listed_call.get("status")),
+                _output(listed_call),
+                listed_call,
+            )
+        )
     return tool_calls
 
 
 def _output(asked: dict[str, Any]) -> Any:
     """Return the result of a call: the function's response, else the displayed text, or None if there is neither."""
-    given, shown = asked.get("result"), asked.get("resultDisplay")
-    if given is None:
-        return as_text(shown) if shown else None
-    if isinstance(given, str):
-        return given
-    said = [as_text(gemini.said_in_result(part)) for part in items(given)]
-    return "\n".join(said) if said else as_text(shown or "")
+    output, display = asked.get("result"), asked.get("resultDisplay")
+    if output is None:
+        return as_text(display) if display else None
+    if isinstance(output, str):
+        return output
+    said = [as_text(gemini.said_in_result(part)) for part in items(output)]
+    return "\n".join(said) if said else as_text(display or "")
 
 
 def _parts(content: Any) -> list[Message]:

@@ -35,7 +35,7 @@ def sub_agent_files(path: str, session_id: str) -> list[str]:
         found = [entry.path for entry in os.scandir(directory) if entry.is_file(follow_symlinks=False)]
     except OSError:
         return []
-    return list(islice(sorted(one for one in found if one.endswith(".jsonl")), MOST_SUBAGENTS))
+    return list(islice(sorted(file for file in found if file.endswith(".jsonl")), MOST_SUBAGENTS))
 
 
 def parent_in_path(path: str) -> str:

@@ -35,8 +35,8 @@ def _contents(document: Any) -> list[Any] | None:
     """Return the contents of a document, or None for a document without such a list."""
     if isinstance(document, list):
         return document
-    given = mapping(document)
-    listed = given.get("history", given.get("contents"))
+    fields = mapping(document)
+    listed = fields.get("history", fields.get("contents"))
     return listed if isinstance(listed, list) else None
 
 
@@ -60,8 +60,8 @@ def read(source: Source, account: Account) -> Iterator[Event]:
     instruction = body.get("systemInstruction", body.get("system_instruction"))
     if instruction:
         [read_one] = gemini.read([{"role": "user", **_as_content(instruction)}])[:1]
-        said = plain_content(read_one["content"])
-        yield MessageRead({"role": "system", "content": said, "metadata": metadata("gemini-system")})
+        system_text = plain_content(read_one["content"])
+        yield MessageRead({"role": "system", "content": system_text, "metadata": metadata("gemini-system")})
     listed = _contents(source.sample.document)
     entries = objects_of(source, account) if listed is None else entries_of(listed, account)
     for at in entries:

@@ -61,9 +61,9 @@ class _Conversation:
         Only the last answer must wait, because it gets the usage of all answers.
         """
         last = max((at for at, event in enumerate(self.events) if _is_answer(event)), default=len(self.events))
-        given = self.events[:last]
+        earlier_events = self.events[:last]
         del self.events[:last]
-        return given
+        return earlier_events
 
 
 def score(sample: Sample) -> int:
@@ -129,11 +129,13 @@ def _take(talk: _Conversation, at: SourceObject, account: Account) -> None:
     message_id = text(message.get("id")) or f"goose-{number}"
     visible = mapping(message.get("metadata"))
     if _is_summary(talk, visible):
-        said = "\n".join(text(block.get("text")) for block in blocks_of(message["content"]))
+        words = "\n".join(text(block.get("text")) for block in blocks_of(message["content"]))
         account.map("summary")
         talk.hidden_from_agent = False
-        kept = tuple(talk.seen_by_agent)
-        talk.events.append(CompactionEvent(said, number, message_id=message_id, time=message.get("created"), keep=kept))
+        kept_ids = tuple(talk.seen_by_agent)
+        talk.events.append(
+            CompactionEvent(words, number, message_id=message_id, time=message.get("created"), keep=kept_ids)
+        )
         return
     read = [*_messages(talk, message, message_id)]
     for note in _notes(message["content"]):
@@ -142,11 +144,11 @@ def _take(talk: _Conversation, at: SourceObject, account: Account) -> None:
         account.keep(f"{role} without content")
         return
     account.map(str(role))
-    talk.events += [MessageRead(one, number) for one in read]
-    talk.answers += sum(one["role"] == "assistant" for one in read)
+    talk.events += [MessageRead(read_message, number) for read_message in read]
+    talk.answers += sum(read_message["role"] == "assistant" for read_message in read)
     talk.hidden_from_agent = visible.get("agentVisible") is False
     if not talk.hidden_from_agent:
-        talk.seen_by_agent += [one["metadata"]["message_id"] for one in read]
+        talk.seen_by_agent += [read_message["metadata"]["message_id"] for read_message in read]
 
 
 def _is_summary(talk: _Conversation, visible: dict[str, Any]) -> bool:
@@ -169,18 +171,18 @@ def _messages(talk: _Conversation, message: dict[str, Any], message_id: str) -> 
 
     The first message gets the given id, the others get ids with numbers.
     """
-    given = blocks_of(message["content"])
+    content_blocks = blocks_of(message["content"])
     time = message.get("created")
     next_id = message_id
-    responses = [block for block in given if block.get("type") == "toolResponse"]
+    responses = [block for block in content_blocks if block.get("type") == "toolResponse"]
     for number, block in enumerate(responses, 2):
         yield _result(block, metadata(next_id, time, failed=_has_failed(block)))
         next_id = f"{message_id}-{number}"
-    converted = [_block(block) for block in given]
+    converted = [_block(block) for block in content_blocks]
     blocks = [block for block in converted if block is not None]
     if message["role"] == "assistant":
         calls = []
-        for place, block in enumerate(given, 1):
+        for place, block in enumerate(content_blocks, 1):
             if block.get("type") in _CALLS:
                 calls.append(_call(block, f"{next_id}-call{place}"))
         facts = metadata(next_id, time, provider=text(talk.facts.get("provider")), model=talk.model)
@@ -206,22 +208,22 @@ def _block(block: Message) -> Message | None:
 
 
 def _call(block: Message, own: str) -> Message:
-    asked = mapping(mapping(block.get("toolCall")).get("value"))
+    request = mapping(mapping(block.get("toolCall")).get("value"))
     refused = text(mapping(block.get("toolCall")).get("error"))
-    arguments = asked.get("arguments") if asked else {"error": refused}
-    return call(text(block.get("id")) or own, text(asked.get("name")), arguments)
+    arguments = request.get("arguments") if request else {"error": refused}
+    return call(text(block.get("id")) or own, text(request.get("name")), arguments)
 
 
 def _has_failed(block: Message) -> bool:
-    given = mapping(block.get("toolResult"))
-    return given.get("status") == "error" or mapping(given.get("value")).get("isError") is True
+    tool_result = mapping(block.get("toolResult"))
+    return tool_result.get("status") == "error" or mapping(tool_result.get("value")).get("isError") is True
 
 
 def _result(block: Message, told: dict[str, Any]) -> Message:
-    given = mapping(block.get("toolResult"))
-    value = given.get("value")
-    if given.get("status") == "error":
-        content: Any = text(given.get("error"))
+    tool_result = mapping(block.get("toolResult"))
+    value = tool_result.get("value")
+    if tool_result.get("status") == "error":
+        content: Any = text(tool_result.get("error"))
     else:
         whole = value if isinstance(value, dict) else {"content": blocks_of(value)}
         listed = {**whole, "content": blocks_of(whole.get("content"))}

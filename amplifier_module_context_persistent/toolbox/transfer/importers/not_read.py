@@ -41,7 +41,7 @@ def first_object(sample: Sample) -> dict[str, Any]:
 
 
 def _objects(listed: list[Any]) -> Iterator[dict[str, Any]]:
-    return (one for one in listed if isinstance(one, dict))
+    return (item for item in listed if isinstance(item, dict))
 
 
 def _first_in(one: _One, key: str) -> _One:

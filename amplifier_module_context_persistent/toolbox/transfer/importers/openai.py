@@ -54,11 +54,11 @@ def document_messages(document: Any) -> list[Any] | None:
         return document
     body = mapping(document)
     for key in ("messages", "input"):
-        given = body.get(key)
-        if isinstance(given, str) and key == "input":
-            given = [{"type": "message", "role": "user", "content": given}]
-        if isinstance(given, list):
-            return [*given, *items(body.get("output"))]
+        listed = body.get(key)
+        if isinstance(listed, str) and key == "input":
+            listed = [{"type": "message", "role": "user", "content": listed}]
+        if isinstance(listed, list):
+            return [*listed, *items(body.get("output"))]
     return items(body["output"]) if isinstance(body.get("output"), list) else None
 
 
@@ -158,8 +158,8 @@ def _messages_and_items(source: Source, account: Account, model: str, usage: dic
 
 def id_of(at: SourceObject, format_name: str) -> str:
     """Return the id of a message: from this package's own export, else from the source, else made from its number."""
-    given = mapping(at.value.get("metadata"))
-    return text(given.get("message_id")) or text(at.value.get("id")) or f"{format_name}-{at.number}"
+    own_metadata = mapping(at.value.get("metadata"))
+    return text(own_metadata.get("message_id")) or text(at.value.get("id")) or f"{format_name}-{at.number}"
 
 
 def _is_part(item: dict[str, Any]) -> bool:
@@ -191,8 +191,8 @@ def _answer_of_items(
         first = first or number
         blocks += more
         calls += called
-    given = metadata(f"openai-{first}", None, provider="openai", model=model, usage=usage)
-    message = assistant(blocks, calls, given)
+    facts = metadata(f"openai-{first}", None, provider="openai", model=model, usage=usage)
+    message = assistant(blocks, calls, facts)
     if message is not None:
         yield MessageRead(of_provider(message), first)
 
@@ -206,8 +206,8 @@ def _event(at: SourceObject, account: Account, model: str, open_function: str) -
     if read_kind in OUTPUTS:
         account.map(kind)
         call_id, content, failed = read_output(read_as, read_kind)
-        given = metadata(f"openai-{number}", failed=failed)
-        yield MessageRead(result(call_id, content, given), number)
+        facts = metadata(f"openai-{number}", failed=failed)
+        yield MessageRead(result(call_id, content, facts), number)
     elif role in ROLES:
         read = _message(at, model, open_function)
         if read is None:
@@ -232,22 +232,22 @@ def _message(at: SourceObject, model: str, open_function: str) -> Message | None
     """
     message = at.value
     message_id = id_of(at, "openai")
-    given = mapping(message.get("metadata"))
-    time = given.get("timestamp") or message.get("timestamp") or message.get("created_at")
+    own_metadata = mapping(message.get("metadata"))
+    time = own_metadata.get("timestamp") or message.get("timestamp") or message.get("created_at")
     role = message["role"]
     content = _content(message.get("content"))
     if role in ("tool", "function"):
         call_id = text(message.get("tool_call_id")) or open_function
-        facts = metadata(message_id, time, failed=given.get("is_error") is True)
+        facts = metadata(message_id, time, failed=own_metadata.get("is_error") is True)
         return result(call_id, content, facts, text(message.get("name")))
     if role == "assistant":
-        return _answer(message, message_id, time, given, model)
+        return _answer(message, message_id, time, own_metadata, model)
     if not content:
         return None
     converted: Message = {"role": role, "content": content}
     if isinstance(message.get("name"), str):
         converted["name"] = message["name"]
-    converted["metadata"] = metadata(message_id, time, source=text(given.get("source")) or None)
+    converted["metadata"] = metadata(message_id, time, source=text(own_metadata.get("source")) or None)
     return converted
 
 
@@ -263,9 +263,9 @@ def _answer(message: Message, message_id: str, time: Any, given: dict[str, Any],
     """
     blocks, calls = read_chat_answer(message)
     blocks = [_signed(block, given) for block in blocks]
-    for number, one in enumerate(calls, 1):
+    for number, tool_call in enumerate(calls, 1):
         ending = "call" if is_older_call(message) else f"call{number}"
-        one["id"] = text(one["id"]) or f"{message_id}-{ending}"
+        tool_call["id"] = text(tool_call["id"]) or f"{message_id}-{ending}"
     facts = metadata(
         message_id,
         time,

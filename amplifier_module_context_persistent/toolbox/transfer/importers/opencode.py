@@ -40,20 +40,25 @@ def read(source: Source, account: Account) -> Iterator[Event]:
     yield SessionStart("session", "", facts, text(info.get("id")))
     tail = ""
     for number, message in entries_of(document["messages"], account):
-        told = mapping(message.get("info"))
-        if told.get("role") not in ("user", "assistant"):
+        message_info = mapping(message.get("info"))
+        if message_info.get("role") not in ("user", "assistant"):
             account.lose(number, "no message of a user or an assistant")
             continue
         parts = [part for part in items(message.get("parts")) if isinstance(part, dict)]
-        role = str(told["role"])
+        role = str(message_info["role"])
         tail = next((text(part.get("tail_start_id")) for part in parts if part.get("type") == "compaction"), tail)
-        if role == "assistant" and told.get("summary") is True and _summary_in(parts) and not told.get("error"):
+        if (
+            role == "assistant"
+            and message_info.get("summary") is True
+            and _summary_in(parts)
+            and not message_info.get("error")
+        ):
             account.map("summary")
-            yield from _compaction(number, told, parts, tail)
+            yield from _compaction(number, message_info, parts, tail)
             tail = ""
             continue
         of_role = _user if role == "user" else _answer
-        events = list(of_role(number, told, parts))
+        events = list(of_role(number, message_info, parts))
         if any(isinstance(event, MessageRead) for event in events):
             account.map(role)
             yield from events
@@ -154,7 +159,7 @@ def _steps(parts: list[dict[str, Any]]) -> list[list[dict[str, Any]]]:
     """Divide the parts of an answer into steps, at least one. Each step ends with its calls."""
     steps: list[list[dict[str, Any]]] = [[]]
     for part in parts:
-        has_calls = any(one["type"] == "tool" for one in steps[-1])
+        has_calls = any(part_of_step["type"] == "tool" for part_of_step in steps[-1])
         if has_calls and part["type"] != "tool":
             steps.append([])
         steps[-1].append(part)

@@ -208,7 +208,7 @@ def _content(content: Any) -> Any:
 
 def _message(message: dict[str, Any], message_id: str, entry: dict[str, Any]) -> Message | None:
     """Return a message of any role, or None for a message without content."""
-    role, given = message.get("role"), message.get("content")
+    role, content_text = message.get("role"), message.get("content")
     time = entry.get("timestamp")
     if "timestamp" in message and not iso_time(time):
         time = message["timestamp"]
@@ -216,15 +216,15 @@ def _message(message: dict[str, Any], message_id: str, entry: dict[str, Any]) ->
         return _answer(message, message_id, time)
     if role == "toolResult":
         facts = metadata(message_id, time, failed=message.get("isError") is True)
-        return result(id_text(message.get("toolCallId")), _content(given), facts, text(message.get("toolName")))
+        return result(id_text(message.get("toolCallId")), _content(content_text), facts, text(message.get("toolName")))
     if role == "bashExecution":
-        given = f"$ {text(message.get('command'))}\n{text(message.get('output'))}"
+        content_text = f"$ {text(message.get('command'))}\n{text(message.get('output'))}"
         code = message.get("exitCode")
         if isinstance(code, int) and code != 0:
-            given += f"\nexit code {code}"
+            content_text += f"\nexit code {code}"
     elif role == "branchSummary":
-        given = text(message.get("summary"))
-    content = _content(given)
+        content_text = text(message.get("summary"))
+    content = _content(content_text)
     if not content:
         return None
     source = None if role == "user" else f"pi:{role}"

@@ -29,21 +29,21 @@ Parts = tuple[list[Message], list[Message]]
 
 def answer_parts(content: Any) -> Parts:
     """Return the content blocks and the calls in the content of an answer of Anthropic's."""
-    said, calls = _read(_named_calls, blocks_of(content))
-    return said, [one if one.keys() == _OF_CALLS else parsed_call(one) for one in calls]
+    spoken, calls = _read(_named_calls, blocks_of(content))
+    return spoken, [tool_call if tool_call.keys() == _OF_CALLS else parsed_call(tool_call) for tool_call in calls]
 
 
 def user_parts(content: Any) -> Parts:
     """Return the content blocks of a user's message of Anthropic's, and its results as messages."""
-    said, results = _read(anthropic.user_parts, blocks_of(content))
-    return said, [{**one, "content": bare_content(one["content"])} for one in results]
+    spoken, results = _read(anthropic.user_parts, blocks_of(content))
+    return spoken, [{**read_result, "content": bare_content(read_result["content"])} for read_result in results]
 
 
 def _named_calls(blocks: list[Message]) -> Parts:
-    said, calls = anthropic.answer_parts(blocks)
-    if not all(one["id"] for one in calls):
+    spoken, calls = anthropic.answer_parts(blocks)
+    if not all(tool_call["id"] for tool_call in calls):
         raise RecordError("a call without an id")
-    return said, calls
+    return spoken, calls
 
 
 def _read(read_parts: Callable[[list[Message]], Parts], blocks: list[Message]) -> Parts:
@@ -55,13 +55,13 @@ def _read(read_parts: Callable[[list[Message]], Parts], blocks: list[Message]) -
     if len(blocks) == 1:
         mended = [_with_texts_as_ids(_with_objects(block)) for block in blocks]
         return (blocks, []) if mended == blocks else _read(read_parts, mended)
-    said: list[Message] = []
+    spoken: list[Message] = []
     others: list[Message] = []
     for block in blocks:
         more_said, more_others = _read(read_parts, [block])
-        said += more_said
+        spoken += more_said
         others += more_others
-    return said, others
+    return spoken, others
 
 
 def _with_objects(block: Message) -> Message:
@@ -111,8 +111,8 @@ def whole_messages(
 
 def _named(message: Message, message_id: str, time: Any, provider: str, model: str) -> Message:
     """Return a message with its id and time; an answer also with its provider and model."""
-    asked = {"provider": provider, "model": model} if message["role"] == "assistant" else {}
+    maker = {"provider": provider, "model": model} if message["role"] == "assistant" else {}
     content = message["content"]
-    given = {key: value for key, value in metadata_of(message).items() if key != "message_id"}
-    told = {**given, **metadata(message_id, time, failed=given.get("is_error") is True, **asked)}
-    return {**message, "content": plain_content(content) if isinstance(content, list) else content, "metadata": told}
+    own_metadata = {key: value for key, value in metadata_of(message).items() if key != "message_id"}
+    facts = {**own_metadata, **metadata(message_id, time, failed=own_metadata.get("is_error") is True, **maker)}
+    return {**message, "content": plain_content(content) if isinstance(content, list) else content, "metadata": facts}

@@ -137,8 +137,8 @@ def _events_of(file: _QwenFile, at: SourceObject, account: Account) -> list[Even
     messages = _messages(at, account)
     parts = mapping(record["message"]).get("parts")
     if record.get("isSidechain") is not True:  # a compression is of the session itself
-        file.said.append((hash(repr(parts)), [one["metadata"]["message_id"] for one in messages]))
-    return [MessageRead(one, number) for one in messages] or [KeptEntry(record, number, kind)]
+        file.said.append((hash(repr(parts)), [read_message["metadata"]["message_id"] for read_message in messages]))
+    return [MessageRead(read_message, number) for read_message in messages] or [KeptEntry(record, number, kind)]
 
 
 def _messages(at: SourceObject, account: Account) -> list[Message]:
@@ -168,7 +168,7 @@ def _compaction(file: _QwenFile, at: SourceObject, payload: dict[str, Any]) -> C
     first, *others = map(mapping, items(payload.get("compressedHistory")))
     texts = [text(mapping(part).get("text")) for part in items(first.get("parts"))]
     return CompactionEvent(
-        "\n".join(one for one in texts if one),
+        "\n".join(words for words in texts if words),
         at.number,
         message_id=text(at.value.get("uuid")) or f"qwen-{at.number}",
         time=at.value.get("timestamp"),
@@ -183,4 +183,4 @@ def _ids_at_end(file: _QwenFile, contents: Sequence[Mapping[str, Any]]) -> list[
         if hash(repr(content.get("parts"))) != said_parts:
             break
         kept_backwards.append(ids)
-    return [one for ids in reversed(kept_backwards) for one in ids]
+    return [message_id for ids in reversed(kept_backwards) for message_id in ids]

@@ -161,7 +161,7 @@ def _why_unknown(source: Source) -> str:
 
 def _several(sample: Sample) -> str:
     """Return why a file is refused that has several documents of known formats, or "" for any other file."""
-    found = [one for one in sample.entries if _best_importer(Sample((), one)) is not None]
+    found = [entry for entry in sample.entries if _best_importer(Sample((), entry)) is not None]
     if len(found) < 2:
         return ""
     return f"the file holds {len(found)} JSON documents or more; cut it, and import each from a file of its own"

@@ -226,12 +226,12 @@ class Source:
     def _begin_of(self, lines: Iterator[Line]) -> list[Line]:
         """Return the first lines, by which the format is recognised."""
         begin = []
-        said = 0
+        sampled = 0
         for line in lines:
             begin.append(line)
             if not (line.is_blank or line.is_continued):
-                said += 1
-            if said >= _SAMPLE_LINES or line.offset > _SAMPLE_BYTES:
+                sampled += 1
+            if sampled >= _SAMPLE_LINES or line.offset > _SAMPLE_BYTES:
                 return begin
         self._is_all_seen = True
         return begin

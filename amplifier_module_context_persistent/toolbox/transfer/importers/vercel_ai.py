@@ -24,12 +24,12 @@ _OF_OTHERS = frozenset({"tool_use", "tool_result", "thinking", "image_url"})
 def score(sample: Sample) -> int:
     """Return how well a file fits this format: 0 unless a message has parts that only this SDK has."""
     messages = sampled(sample)
-    sure = sum(is_model_message(one) or is_ui_message(one) for one in messages)
+    sure = sum(is_model_message(message) or is_ui_message(message) for message in messages)
     if not sure or any(map(_is_others, messages)):
         return 0
     if document_messages(sample.document) is not None:
         return 960
-    return sum(text(one.get("role")) in _ROLES for one in messages) + 2
+    return sum(text(message.get("role")) in _ROLES for message in messages) + 2
 
 
 def _is_others(message: dict[str, Any]) -> bool:
@@ -75,8 +75,8 @@ def _events(at: SourceObject, message_id: str, model: str, account: Account) -> 
         others = list(read_one.others)
     else:
         messages = read_model_message(message)
-    said = [one for one in messages if one["role"] == "tool" or one["content"] or one.get("tool_calls")]
-    if said:
+    with_content = [one for one in messages if one["role"] == "tool" or one["content"] or one.get("tool_calls")]
+    if with_content:
         account.map(role)
     elif others:
         account.keep(f"{role} without content")
@@ -84,23 +84,23 @@ def _events(at: SourceObject, message_id: str, model: str, account: Account) -> 
         account.skip(f"{role} without content")
     for part in others:
         yield KeptEntry(part, number, text(mapping(part).get("type")))
-    for one in _with_metadata(said, message, message_id, model):
+    for one in _with_metadata(with_content, message, message_id, model):
         yield MessageRead(one, number)
 
 
 def _with_metadata(said: Iterable[Message], given: dict[str, Any], message_id: str, model: str) -> Iterator[Message]:
     """Yield canonical messages with ids, time and model. What the program wrote is a message of its own."""
-    told = mapping(given.get("metadata"))
-    time = given.get("createdAt") or told.get("createdAt") or given.get("ts") or given.get("timestamp")
+    own_metadata = mapping(given.get("metadata"))
+    time = given.get("createdAt") or own_metadata.get("createdAt") or given.get("ts") or given.get("timestamp")
     count = 0
-    for one in said:
-        parts = [(one, "")] if one["role"] != "user" else _of_person_and_program(one)
+    for read_message in said:
+        parts = [(read_message, "")] if read_message["role"] != "user" else _of_person_and_program(read_message)
         for part, source in parts:
             count += 1
             own_id = message_id if count == 1 else f"{message_id}-{count}"
             failed = mapping(part.get("metadata")).get("is_error") is True
-            asked = {"model": text(told.get("model")) or model} if part["role"] == "assistant" else {}
-            facts = metadata(own_id, time, failed=failed, source=source or None, **asked)
+            maker = {"model": text(own_metadata.get("model")) or model} if part["role"] == "assistant" else {}
+            facts = metadata(own_id, time, failed=failed, source=source or None, **maker)
             yield {**_with_call_ids(part, own_id), "metadata": facts}
 
 
@@ -113,7 +113,10 @@ def _of_person_and_program(message: Message) -> list[tuple[Message, str]]:
 
 def _with_call_ids(message: Message, message_id: str) -> Message:
     calls = message.get("tool_calls", ())
-    if all(one["id"] for one in calls):
+    if all(tool_call["id"] for tool_call in calls):
         return message
-    named = [{**one, "id": one["id"] or f"{message_id}-call{number}"} for number, one in enumerate(calls, 1)]
-    return {**message, "tool_calls": named}
+    named_calls = [
+        {**tool_call, "id": tool_call["id"] or f"{message_id}-call{number}"}
+        for number, tool_call in enumerate(calls, 1)
+    ]
+    return {**message, "tool_calls": named_calls}

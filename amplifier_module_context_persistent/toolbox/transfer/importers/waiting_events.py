@@ -37,8 +37,8 @@ class WaitingEvents:
         """Return the event that was stored at a place."""
         if place < NO_PLACE:
             return self._few[NO_PLACE - 1 - place]
-        said = self._aside.get(place)
-        return MessageRead(*said) if len(said) == _MESSAGE_FIELDS else KeptEntry(*said)
+        fields = self._aside.get(place)
+        return MessageRead(*fields) if len(fields) == _MESSAGE_FIELDS else KeptEntry(*fields)
 
     def all(self, places: Iterable[int]) -> Iterator[Event]:
         """Yield the events that were stored at places, in the order of the places."""

@@ -27,7 +27,7 @@ def _reader_of(document: Any) -> _Read | None:
     answer = mapping(document)
     if any(isinstance(mapping(choice).get("message"), dict) for choice in items(answer.get("choices"))):
         return openai_chat.read_completion
-    if any(isinstance(mapping(one).get("content"), dict) for one in items(answer.get("candidates"))):
+    if any(isinstance(mapping(candidate).get("content"), dict) for candidate in items(answer.get("candidates"))):
         return gemini.read_response
     if isinstance(mapping(mapping(answer.get("output")).get("message")).get("content"), list):
         return bedrock.read_response
@@ -71,10 +71,10 @@ def _with_id(message: Message, message_id: str, answer: dict[str, Any]) -> Messa
     """Return a message with calls in the log's form, its id, and the time of the answer."""
     plain = parsed_calls(unmarked(message)) if form_of(message) == openai_chat.NAME else message
     content = plain["content"]
-    given = {key: value for key, value in metadata_of(plain).items() if key != "message_id"}
-    told = {**given, **metadata(message_id, answer.get("created") or answer.get("createTime"))}
+    own_metadata = {key: value for key, value in metadata_of(plain).items() if key != "message_id"}
+    facts = {**own_metadata, **metadata(message_id, answer.get("created") or answer.get("createTime"))}
     return {
         **plain,
         "content": plain_content(content) if isinstance(content, list) else content or "",
-        "metadata": told,
+        "metadata": facts,
     }

@@ -62,7 +62,7 @@ class CopyingScanner(Scanner):
         """Store a copied message. None stands for a message that cannot be copied."""
         if copied is None:
             return
-        _, role, own_id, body, has_timestamp, renamed_from, named = copied
+        _, role, own_id, body, has_timestamp, renamed_from, has_own_id = copied
         copies = self.copies
         if renamed_from is not None:
             copies.renamed[len(copies.ids)] = renamed_from
@@ -71,7 +71,7 @@ class CopyingScanner(Scanner):
         copies.places.append(self._spool.put(body))
         copies.sizes.append(len(body))
         copies.have_timestamp.append(has_timestamp)
-        copies.have_own_id.append(named and renamed_from is None)
+        copies.have_own_id.append(has_own_id and renamed_from is None)
 
     def _copy_bare(self, left: list[bytes]) -> None:
         """Copy the messages of bare lines, up to a line that is anything else.

@@ -201,20 +201,20 @@ class Drafts:
         if self._account.has_left_out:
             message = with_texts_for_left_out(message)
         metadata = message["metadata"]
-        given = metadata["message_id"]
-        message_id, number = given, 1
+        given_message_id = metadata["message_id"]
+        message_id, number = given_message_id, 1
         while message_id in draft.known:
             number += 1
-            message_id = f"{given}.{number}"
+            message_id = f"{given_message_id}.{number}"
         record = self._encoded(line, stored_message(message, message_id, None))
         if record is None:
             return
         if not draft.ids:
             draft.first_line = line
-        if message_id == given and _UNIQUE_ID.fullmatch(given):
+        if message_id == given_message_id and _UNIQUE_ID.fullmatch(given_message_id):
             draft.with_ids.append(len(draft.ids))
-        if message_id != given:
-            draft.renamed[message_id] = given
+        if message_id != given_message_id:
+            draft.renamed[message_id] = given_message_id
         if "timestamp" not in metadata:
             draft.without_timestamp += 1
         if role == "assistant" and metadata.get("usage", {}).get("input_tokens"):
@@ -237,7 +237,9 @@ class Drafts:
         first = len(draft.ids)
         first_record = len(draft.bodies)
         positions = range(first, first + len(copies.ids))
-        draft.renamed |= {copies.ids[position]: given for position, given in copies.renamed.items()}
+        draft.renamed |= {
+            copies.ids[position]: given_message_id for position, given_message_id in copies.renamed.items()
+        }
         draft.derived_ids += copies.have_own_id.count(0) - len(copies.renamed)
         draft.without_timestamp += copies.have_timestamp.count(0)
         draft.with_ids.extend(compress(positions, copies.have_own_id))

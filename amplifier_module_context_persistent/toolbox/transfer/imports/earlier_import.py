@@ -98,20 +98,20 @@ def _compared(draft: SessionDraft, reader: ReadableLog, lines_now: int, *, again
     last_part = min(clears_then, len(draft.clears))
     begin = parts[last_part]
     end = parts[last_part + 1]
-    kept = _equal_at_beginning(draft, reader, begin, end)
+    kept_count = _equal_at_beginning(draft, reader, begin, end)
     is_cut = records_in(reader.index) < (total(source.get("records_in_log")) or 0)
     nothing_to_add = EarlierImport(draft.messages, live, live, records_then)
     if lines_now < lines_then or clears_then > len(draft.clears):
         return replace(nothing_to_add, is_older=True)
-    found = EarlierImport(begin + kept, kept, live, 0 if is_cut else records_then, is_cut=is_cut)
+    found = EarlierImport(begin + kept_count, kept_count, live, 0 if is_cut else records_then, is_cut=is_cut)
     has_as_many = messages_then - begin == live
-    if has_as_many and kept == live:
+    if has_as_many and kept_count == live:
         return found
     if found.common == draft.messages and not has_as_many:  # the session was continued here only
         return nothing_to_add
     if _went_on_here(reader, frozenset(draft.ids)):
         return _compared_with_changed(draft, reader, found)
-    if kept < live and not found.common:
+    if kept_count < live and not found.common:
         raise ImportConflictError(
             f"session {draft.target.name} was imported before, and its source begins with another "
             "message now; import it under another id (--session)"
@@ -233,10 +233,11 @@ def _compared_with_purged(
         ImportConflictError: the session was continued both here and in its source; or purged content was asked for
             again.
     """
-    named = draft.target.name
+    session_name = draft.target.name
     if again:
         raise ImportConflictError(
-            f"session {named} was purged here since; delete it, then import it with --again, to have it as it was"
+            f"session {session_name} was purged here since; delete it, then import it with --again,"
+            " to have it as it was"
         )
     positions = {message_id: position for position, message_id in enumerate(draft.ids)}
     live = reader.index.live
@@ -251,7 +252,7 @@ def _compared_with_purged(
     common = min(known, draft.messages)
     if went_on_here and common < draft.messages:
         raise ImportConflictError(
-            f"session {named} was purged here and went on here, and its source went on too; nothing was added"
+            f"session {session_name} was purged here and went on here, and its source went on too; nothing was added"
         )
     is_older = draft.messages < messages
     return EarlierImport(common, len(live), len(live), records, is_older=is_older)
@@ -266,7 +267,7 @@ def _took_messages(reader: ReadableLog) -> bool:
 def _last_in(draft: SessionDraft, reader: ReadableLog) -> int:
     """Return the number of the draft's last message, from 1, that a log has, live or hidden; 0 if it has none."""
     found = reader.index.find_all(draft.ids)
-    return max((position + 1 for position, one in enumerate(draft.ids) if one in found), default=0)
+    return max((position + 1 for position, message_id in enumerate(draft.ids) if message_id in found), default=0)
 
 
 def key_at(path: str) -> str | None:
@@ -295,8 +296,8 @@ def began(path: str) -> str:
     if reader is None:
         return ""
     with closing(reader):
-        given = reader.index.headers[0].get("created") if reader.index.headers else None
-        return given if isinstance(given, str) else ""
+        created = reader.index.headers[0].get("created") if reader.index.headers else None
+        return created if isinstance(created, str) else ""
 
 
 def open_earlier(path: str) -> ReadableLog | None:
@@ -323,8 +324,8 @@ def _source_in(reader: ReadableLog) -> Mapping[str, Any]:
 
     A session that continues the log may have written a later header without this field.
     """
-    given = (header.get("source") for header in reversed(reader.index.headers))
-    return next((source for source in given if isinstance(source, dict)), {})
+    sources = (header.get("source") for header in reversed(reader.index.headers))
+    return next((source for source in sources if isinstance(source, dict)), {})
 
 
 def records_in(index: Index) -> int:

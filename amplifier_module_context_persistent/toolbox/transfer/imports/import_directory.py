@@ -63,8 +63,8 @@ class ImportedFile:
 def standard_place(format_name: str) -> Path:
     """Return the directory of an agent's sessions."""
     variable, home, inner = PLACES[format_name]
-    given = os.environ.get(variable) if variable else None
-    return Path(given or home).expanduser() / inner
+    configured = os.environ.get(variable) if variable else None
+    return Path(configured or home).expanduser() / inner
 
 
 def session_paths(directory: str | Path) -> list[str]:

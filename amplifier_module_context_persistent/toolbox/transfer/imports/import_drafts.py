@@ -92,7 +92,7 @@ def _text_passed_over(source: Source) -> list[LostLine]:
     around = source.passed_over
     before = LostLine(1, 0, f"the text before the JSON is passed over: {around.before[:80]!r}")
     after = LostLine(around.end_line, None, f"the text after the JSON is passed over: {around.after[:80]!r}")
-    return [note for note, said in ((before, around.before), (after, around.after)) if said]
+    return [note for note, has_text in ((before, around.before), (after, around.after)) if has_text]
 
 
 def read_drafts(importer: Importer, source: Source, account: Account, *, strict: bool) -> list[SessionDraft]:

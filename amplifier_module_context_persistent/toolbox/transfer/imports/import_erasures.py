@@ -91,11 +91,11 @@ def _erasures_about(
     of_origin = [one for one in concerning(found, list(map(name_of_log, origin_logs))) if one.salt not in salts]
     if not is_present:
         return [*about, *of_origin]
-    named = {erasure.salt for erasure in concerning(found, names, contents)}
-    found_here = [erasure for erasure in (*about, *of_origin) if erasure.what != SESSION or erasure.salt in named]
+    named_salts = {erasure.salt for erasure in concerning(found, names, contents)}
+    found_here = [erasure for erasure in (*about, *of_origin) if erasure.what != SESSION or erasure.salt in named_salts]
     if origin_logs and not draft.target.is_origin:
         came_in = began(draft.target.path)
-        return [erasure for erasure in found_here if erasure.salt in named or erasure.time < came_in]
+        return [erasure for erasure in found_here if erasure.salt in named_salts or erasure.time < came_in]
     return found_here
 
 

@@ -139,15 +139,17 @@ def _session_id(reader: LogReader, source: Source, destination: Destination) -> 
         ConfigError: the wanted id cannot be part of a path.
     """
     header = naming_header(reader.index.headers)
-    named, wanted = header.get("session_id"), destination.session_id
+    header_id, wanted = header.get("session_id"), destination.session_id
     if wanted is not None:
         check_session_id(wanted)
-        if isinstance(named, str) and named != wanted:
-            raise ImportRefusedError(f"a log keeps the id of its session, {named!r}; fork the session to have another")
+        if isinstance(header_id, str) and header_id != wanted:
+            raise ImportRefusedError(
+                f"a log keeps the id of its session, {header_id!r}; fork the session to have another"
+            )
         return wanted
     own: str | None
-    if isinstance(named, str) and named:
-        own = named
+    if isinstance(header_id, str) and header_id:
+        own = header_id
     else:
         own = session_id_of(source.path)
     if own is None and destination.path is None:
@@ -228,7 +230,10 @@ def _report(
     for role, number in Counter(index.columns.roles).items():
         account.mapped[ROLES[role]] += number
     _note_others(account, reader, account.mapped, "other line")
-    account.notes = [LostLine(one.line, one.offset, f"{one.detail}; it is copied as it stands") for one in index.damage]
+    account.notes = [
+        LostLine(finding.line, finding.offset, f"{finding.detail}; it is copied as it stands")
+        for finding in index.damage
+    ]
     live = index.live
     return Import(
         source.path,
@@ -273,7 +278,9 @@ def read_messages(
         _note_losses(account, reader, copier.refused)
         _note_others(account, reader, account.not_conversational, "blank line")
         damage = reader.index.damage
-        account.notes = [LostLine(one.line, one.offset, one.detail) for one in damage if one.kind in _NOTED]
+        account.notes = [
+            LostLine(finding.line, finding.offset, finding.detail) for finding in damage if finding.kind in _NOTED
+        ]
 
 
 def _note_losses(account: Account, reader: LogReader, refused: dict[int, str]) -> None:

@@ -107,10 +107,10 @@ def _ends_alike(draft: SessionDraft, reader: ReadableLog, common: int) -> bool:
         common: the number of the file's first messages that may be in the log.
     """
     newest = reader.read(reader.index.live[-_MOST_LOOKED_UP:])
-    said = [given_id(message) for message in newest if message["role"] not in INSTRUCTING]
-    if not said:
+    spoken_ids = [given_id(message) for message in newest if message["role"] not in INSTRUCTING]
+    if not spoken_ids:
         return False
     for message_id in reversed(draft.ids[:common]):
         if reader.index.find(message_id) is not None:
-            return said[-1] == message_id
+            return spoken_ids[-1] == message_id
     return False

@@ -111,7 +111,7 @@ def session_times(
     with collector_paused(), Source(path, identity=identity) as opened:
         importer = _importer_for(opened, source_format)
         if importer.name == "log":
-            asked = (opened.path, opened.plain_path, wanted.filter, working_dir, opened.modified_s)
-            return wanted.meant([facts_of_log(*asked)])
+            facts_wanted = (opened.path, opened.plain_path, wanted.filter, working_dir, opened.modified_s)
+            return wanted.meant([facts_of_log(*facts_wanted)])
         drafts = read_drafts(importer, opened, Account(), strict=False)
         return times_of(drafts, wanted, working_dir, opened.modified_s)

@@ -92,9 +92,9 @@ class ImportedPlans:
         live = range(cleared, len(self._ids))
         if self._systems.issuperset(live):
             return False
-        kept = self._kept_by(event, live)
+        kept_positions = self._kept_by(event, live)
         notice = summary.join(SUMMARY_TAGS) if summary else ""
-        tokens_after = estimate_tokens(notice) + sum(self._tokens_of(position) for position in kept)
+        tokens_after = estimate_tokens(notice) + sum(self._tokens_of(position) for position in kept_positions)
         plan = Plan(
             id=f"imported-{self.compactions}",
             upto=self._ids[-1],
@@ -106,7 +106,7 @@ class ImportedPlans:
                 tokens_after=tokens_after,
             ),
         )
-        self._pending = _Pending(plan, kept, live)
+        self._pending = _Pending(plan, kept_positions, live)
         self.counted_tokens = tokens_after
         self._counted_messages = len(self._ids)
         return True
@@ -119,23 +119,23 @@ class ImportedPlans:
         """
         if self._pending is None:
             return
-        plan, kept, live = self._pending
+        plan, kept_positions, live = self._pending
         self._pending = None
         if 0 <= self._last_human < live.stop:
-            kept = sorted({*kept, self._last_human})
+            kept_positions = sorted({*kept_positions, self._last_human})
         notice_before = ""
         if plan.notice.text:
-            kept_talk = [position for position in kept if position not in self._systems]
+            kept_talk = [position for position in kept_positions if position not in self._systems]
             first_talk = kept_talk[0] if kept_talk else live.stop
             if first_talk < len(self._ids):
                 notice_before = self._ids[first_talk]
         whole = replace(
             plan,
-            keep=tuple(self._ids[position] for position in kept),
+            keep=tuple(self._ids[position] for position in kept_positions),
             notice=replace(plan.notice, before=notice_before),
-            left_out=LeftOut(len(live) - len(kept)),
+            left_out=LeftOut(len(live) - len(kept_positions)),
         )
-        runs = keep_runs((position, self._ids[position]) for position in kept)
+        runs = keep_runs((position, self._ids[position]) for position in kept_positions)
         self._bodies.append(encode_control("plan", **whole.to_record(runs)))
 
     def _tokens_of(self, position: int) -> int:
@@ -154,10 +154,10 @@ class ImportedPlans:
 
     def _kept_by(self, event: CompactionEvent, live: range) -> list[int]:
         """Return the positions of the live messages that a compaction kept: instructions, and the named messages."""
-        kept = self._systems.intersection(live)
+        kept_positions = self._systems.intersection(live)
         positions = {self._ids[position]: position for position in live}
-        kept.update(range(positions.get(event.keep_from, live.stop), live.stop))
-        kept.update(positions[message_id] for message_id in event.keep if message_id in positions)
+        kept_positions.update(range(positions.get(event.keep_from, live.stop), live.stop))
+        kept_positions.update(positions[message_id] for message_id in event.keep if message_id in positions)
         for first, last in event.keep_runs:
-            kept.update(range(positions.get(first, live.start), positions.get(last, -1) + 1))
-        return sorted(kept)
+            kept_positions.update(range(positions.get(first, live.start), positions.get(last, -1) + 1))
+        return sorted(kept_positions)

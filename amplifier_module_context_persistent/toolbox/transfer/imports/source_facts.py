@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 def task_of(facts: Mapping[str, Any]) -> str:
     """Return a sub-agent's type and its task on one line, or "" if the source names neither."""
     parts = (facts.get("agent_type"), facts.get("description"))
-    return ": ".join(one for one in parts if isinstance(one, str) and one)
+    return ": ".join(words for words in parts if isinstance(words, str) and words)
 
 
 def title_of(draft: SessionDraft) -> str:
@@ -34,7 +34,7 @@ def title_among(facts: Mapping[str, Any], draft: SessionDraft) -> str:
 
 def directory_of(main: SessionDraft) -> str | None:
     """Return the working directory that a session's source names, or None if it names no absolute path."""
-    given = main.start.facts.get("cwd")
-    if not isinstance(given, str) or not os.path.isabs(given) or not given.isprintable():
+    source_dir = main.start.facts.get("cwd")
+    if not isinstance(source_dir, str) or not os.path.isabs(source_dir) or not source_dir.isprintable():
         return None
-    return given
+    return source_dir

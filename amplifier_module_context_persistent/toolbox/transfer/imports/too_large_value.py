@@ -32,18 +32,18 @@ def _as_text(block: Message) -> Message:
     found = _found_in({key: value for key, value in block.items() if key != "text"})
     if not found or block.get("type") == "text":
         return block
-    said = block.get("thinking")
-    if block.get("type") in THINKING_BLOCKS and isinstance(said, str) and said:
-        return {"type": "thinking", "thinking": said, "signature": None}
+    thinking = block.get("thinking")
+    if block.get("type") in THINKING_BLOCKS and isinstance(thinking, str) and thinking:
+        return {"type": "thinking", "thinking": thinking, "signature": None}
     return text_block(found)
 
 
 def _found_in(value: Any) -> str:
     """Return the first text in a value that was put in place of left-out data, or "" if there is none."""
     waiting = [value]
-    for one in waiting:  # it grows while it is walked
-        if isinstance(one, str) and one.startswith(LEFT_OUT):
-            return one
-        if isinstance(one, dict | list):
-            waiting += one.values() if isinstance(one, dict) else one
+    for item in waiting:  # it grows while it is walked
+        if isinstance(item, str) and item.startswith(LEFT_OUT):
+            return item
+        if isinstance(item, dict | list):
+            waiting += item.values() if isinstance(item, dict) else item
     return ""

@@ -177,8 +177,8 @@ def times_of(
     Returns:
         For each session its number in the file, from 0, and the time of its last message, in seconds since 1970.
     """
-    asked = replace(wanted.filter, most=len(drafts))
-    facts = [_facts_of(family, asked, working_dir, modified_s) for family in _families(drafts)]
+    family_filter = replace(wanted.filter, most=len(drafts))
+    facts = [_facts_of(family, family_filter, working_dir, modified_s) for family in _families(drafts)]
     return wanted.meant(facts)
 
 
@@ -196,12 +196,12 @@ def _facts_of(
     family: Sequence[SessionDraft], wanted: SessionFilter, working_dir: str | None, modified_s: float
 ) -> SessionFacts:
     main = family[0]
-    given = main.start.source_id or main.start.parent_source_id
+    source_id = main.start.source_id or main.start.parent_source_id
     project = project_slug(directory_of(main) or working_dir or ".")
     first_s, last_s = modified_s, modified_s
     if wanted.asks_times:
         first_s, last_s = _times((message for draft in family for message in _messages_of(draft)), modified_s)
-    facts = SessionFacts(session_name(given), SessionName(title_of(main)), project, first_s, last_s)
+    facts = SessionFacts(session_name(source_id), SessionName(title_of(main)), project, first_s, last_s)
     if wanted.asks_figures:
         for draft in family:
             facts.take(_messages_of(draft))
@@ -217,6 +217,6 @@ def _times(messages: Iterable[Message], otherwise_s: float) -> tuple[float, floa
 
     If no message has a time, return `otherwise_s` for both.
     """
-    told = (instant_of(timestamp_of(message)) for message in messages)
-    times = [instant.timestamp() for instant in told if instant is not None]
+    instants = (instant_of(timestamp_of(message)) for message in messages)
+    times = [instant.timestamp() for instant in instants if instant is not None]
     return (min(times), max(times)) if times else (otherwise_s, otherwise_s)

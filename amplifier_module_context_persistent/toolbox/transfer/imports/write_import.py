@@ -70,7 +70,7 @@ class SessionWriter:
         Raises:
             OSError: a log cannot be written, or its name is taken.
         """
-        made = set[SessionDraft]()
+        new_drafts = set[SessionDraft]()
         with ExitStack() as being_made:
             try:
                 for draft in reversed(self.sessions):
@@ -78,14 +78,14 @@ class SessionWriter:
                     if earlier is None:
                         being_made.enter_context(making_session(draft.target.path))
                         write_new_log(draft.target.path, chain([self._header(draft)], draft.bodies))
-                        made.add(draft)
+                        new_drafts.add(draft)
                     elif not earlier.is_older and _has_news(draft, earlier):
                         self._add(draft, earlier)
             except BaseException:
-                _remove_logs(made)
+                _remove_logs(new_drafts)
                 raise
             for draft in self.sessions:
-                if draft in made or is_unfinished(draft.target.path):
+                if draft in new_drafts or is_unfinished(draft.target.path):
                     write_host_files(
                         draft.target.path, created=self.now(), parent_id=draft.target.parent_id, title=title_of(draft)
                     )
@@ -183,10 +183,12 @@ class SessionWriter:
         def records_before(index: Index) -> list[bytes]:
             """Return the header, and the reset that hides changed messages. Called under the log's lock."""
             _check_unchanged(index, earlier)
-            kept = index.live[: earlier.kept]
+            kept_ordinals = index.live[: earlier.kept]
             time = self.now()
             reset_id = self.new_id()
-            hiding = reset_bodies(index.live, kept, ids_in(log.read), reset_id=reset_id, reason="rewind", time=time)
+            hiding = reset_bodies(
+                index.live, kept_ordinals, ids_in(log.read), reset_id=reset_id, reason="rewind", time=time
+            )
             return self._begin(draft, earlier, index, [*hiding, *_plan_before(draft, start)], start)
 
         time = self.now()
