@@ -177,11 +177,11 @@ class Import:
     roles: Counter[str] = field(default_factory=Counter)
     """The number of messages of the main session, by role; of all sessions if the file has several unrelated ones."""
     derived_ids: int = 0
-    """The number of these messages that had no id."""
+    """The number of the messages in `roles` that had no id."""
     renamed: dict[str, str] = field(default_factory=dict)
     """The old ids of messages that got a new id because theirs was taken, by the new ids."""
     without_timestamp: int = 0
-    """The number of these messages that had no timestamp."""
+    """The number of the messages in `roles` that had no timestamp."""
     hidden: int = 0
     """The number of a log's messages that a clear or a reset hid. These are copied with the log."""
     erased: list[str] = field(default_factory=list)

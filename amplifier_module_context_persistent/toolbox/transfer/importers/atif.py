@@ -116,7 +116,7 @@ class _StepReader:
         """The id of the call that started each sub-agent's trajectory, by the trajectory's id."""
 
     def take(self, number: int, step: dict[str, Any], source: str) -> Iterator[Event]:
-        """Yield the messages and compactions of one step of the trajectory, and entries that are kept as they are."""
+        """Yield the messages and compactions of one step of the trajectory, and entries that are kept unchanged."""
         extra = mapping(step.get("extra"))
         own = mapping(extra.get(OWN))
         content = _content(step.get("message"))

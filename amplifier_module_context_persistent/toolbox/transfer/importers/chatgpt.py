@@ -258,7 +258,9 @@ def _message(at: SourceObject, role: str, said: list[Message], calls: list[Messa
     else:
         is_programs = more.get("is_visually_hidden_from_conversation") is True
         kind = text(mapping(message.get("content")).get("content_type"))
-        source = "chatgpt:context" if role == "user" and (is_programs or kind in _CONTEXT) else None
+        source = None
+        if role == "user" and (is_programs or kind in _CONTEXT):
+            source = "chatgpt:context"
         written = {"role": role, "content": plain_content(said), "metadata": metadata(_id_of(at), time, source=source)}
     return MessageRead(written or {}, at.number)
 

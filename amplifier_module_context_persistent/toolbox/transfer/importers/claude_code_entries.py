@@ -232,7 +232,9 @@ def _shared(last: ClaudeEntry | None, entry: ClaudeEntry) -> ClaudeEntry:
         return entry
     has_same_links = last.above is entry.above and last.root is entry.root
     is_of_same_agent = last.agent == entry.agent and last.session == entry.session
-    return last if has_same_links and is_of_same_agent else entry
+    if has_same_links and is_of_same_agent:
+        return last
+    return entry
 
 
 def _parent_of(entry: dict[str, Any]) -> str:
@@ -268,7 +270,7 @@ def _add(file: ClaudeFile, entry: ClaudeEntry, value: dict[str, Any]) -> None:
 def _begins_anew(file: ClaudeFile, head: ClaudeEntry, entry: ClaudeEntry, value: dict[str, Any]) -> bool:
     """Return whether a record with an answer's key begins another answer.
 
-    This is so if a result came before the record, and one of these is true:
+    This is so if a result came before the record, and one of the following is true:
     - The answer had ended: its last record has a stop reason.
     - The record has no `requestId`, and either does not begin with a call, or its usage is zero or differs.
 
@@ -378,7 +380,9 @@ def queued_prompt(entry: dict[str, Any]) -> Any:
     """Return the prompt that a person or a task queued while the agent worked, or None for any other attachment."""
     attachment = mapping(entry.get("attachment"))
     prompt = attachment.get("prompt")
-    return prompt if attachment.get("type") == "queued_command" and isinstance(prompt, str | list) else None
+    if attachment.get("type") == "queued_command" and isinstance(prompt, str | list):
+        return prompt
+    return None
 
 
 def _clears(kind: str, content: Any) -> bool:

@@ -58,7 +58,9 @@ def _started_agent(kind: str, event: dict[str, Any]) -> tuple[str, str] | None:
         thread, call_id = text(event.get("new_thread_id")), text(event.get("call_id"))
     elif kind == "sub_agent_activity" and event.get("kind") == "started":
         thread, call_id = text(event.get("agent_thread_id")), text(event.get("event_id"))
-    return (thread, call_id) if thread and call_id else None
+    if thread and call_id:
+        return (thread, call_id)
+    return None
 
 
 def _words_in(item: dict[str, Any]) -> str:

@@ -250,7 +250,7 @@ def _event(number: int, entry: dict[str, Any], data: dict[str, Any], model: str,
 
     Args:
         number: the line of the entry.
-        entry: the entry.
+        entry: an entry of the file, parsed.
         data: the entry's `data`.
         model: the model in use at this entry.
         report: the usage of the entry's answer, if the file reports it.

@@ -3,7 +3,7 @@
 `$set` with `messages` is the history that the model gets from there on. The program writes it after it compressed the
 history, or masked outputs in it. Here, everything that was said stays in the session:
 
-- An entry that the new history still has stays as it was recorded, also if outputs are masked in the new history.
+- An entry that the new history still has stays unchanged, also if outputs are masked in the new history.
 - If the new history lacks entries, this is a compaction after the last of these entries. User messages at the beginning
   of the new history, which were not said before, are its summary.
 - Other entries of the new history are added.
@@ -88,7 +88,7 @@ class Chat:
         for key in before[:cut]:
             if key in kept_keys:
                 keep += self._message_ids(self.live[key])
-        left = {before[position] for position in dropped}  # a later message may have one of these ids
+        left = {before[position] for position in dropped}  # a later message may have one of the dropped ids
         self.live = {f"#{line}:{key}" if key in left else key: chat_entry for key, chat_entry in self.live.items()}
         summary = self._put_compaction(new, line, keep, time)
         self.live |= {key: chat_entry for key, chat_entry in tail.items() if key not in kept_keys}

@@ -135,7 +135,7 @@ class _ToolCall(NamedTuple):
     output: Any
     """The result; None if the entry has none."""
     given: dict[str, Any]
-    """The call as it is in the entry."""
+    """The call in the form of the entry."""
 
 
 def _tool_calls(entry: dict[str, Any], message_id: str) -> list[_ToolCall]:

@@ -27,7 +27,9 @@ def score(sample: Sample) -> int:
     """Return how well a file fits this format: 950 for a document of contents, else the number of lines with one."""
     listed = _contents(sample.document)
     if listed is not None:
-        return 950 if listed and all(map(_is_content, listed[:20])) else 0
+        if listed and all(map(_is_content, listed[:20])):
+            return 950
+        return 0
     return sum(map(_is_content, sample.entries))
 
 

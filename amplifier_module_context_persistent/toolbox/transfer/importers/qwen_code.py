@@ -177,7 +177,7 @@ def _compaction(file: _QwenFile, at: SourceObject, payload: dict[str, Any]) -> C
 
 
 def _ids_at_end(file: _QwenFile, contents: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return the ids of the last messages that were said before, as far as they are the last of some contents."""
+    """Return the ids of the earlier messages that are repeated at the end of `contents`."""
     kept_backwards = list[list[str]]()
     for content, (said_parts, ids) in zip(reversed(contents), reversed(file.said), strict=False):
         if hash(repr(content.get("parts"))) != said_parts:

@@ -37,7 +37,7 @@ SOURCE_KIND = "source"
 
 
 _INSTRUCTING_CODES = frozenset(ROLE_CODES[role] for role in INSTRUCTING)
-CHANGED_MEANWHILE = "the session was changed meanwhile; import again"
+CHANGED_MEANWHILE = "the session was changed by another process; import again"
 
 
 class ImportConflictError(ContextPersistentError, ValueError):

@@ -197,7 +197,7 @@ def _go_on(reader: LogReader, earlier: ReadableLog, target: str, *, dry_run: boo
         def check_and_begin(index: Index) -> list[bytes]:
             """Return the first record. It is appended under the lock of the check, before another process can write."""
             if len(index) != known_messages:
-                raise ImportConflictError("the copy was changed meanwhile; import again")
+                raise ImportConflictError("the copy was changed by another process; import again")
             return first_body
 
         append_all(open_log(target), check_and_begin, bodies)

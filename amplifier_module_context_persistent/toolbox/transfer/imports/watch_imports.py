@@ -38,7 +38,7 @@ class WatchedPlace:
     """A directory of another agent's sessions.
 
     Args:
-        directory: the directory.
+        directory: the directory in which the agent writes its sessions.
         source_format: the format of its files.
         storage: the database that gets the sessions, instead of files.
     """
