@@ -92,11 +92,11 @@ def _back_up(there: Side, *, dry_run: bool, as_json: bool) -> int:
     steps = run.plan()
     if not dry_run:
         run.note_erasures()
-        todo = [step for step in steps if step.what not in (Done.SAME, Done.LEFT)]
+        todo = [place for place, step in enumerate(steps) if step.what not in (Done.SAME, Done.LEFT)]
         with stages() as tell:
-            for number, step in enumerate(todo):
+            for number, place in enumerate(todo):
                 tell("copying", number, len(todo))
-                run.carry_out(step)
+                steps[place] = run.carry_out(steps[place])
     erased_content = run.held_erased()
     check = None if dry_run else check_backup(home_side(), there, _watch, made=steps, now=utc_now)
     if as_json:
@@ -148,7 +148,7 @@ def _restore(there: Side, *, again: bool, dry_run: bool, as_json: bool) -> int:
     steps = run.plan()
     if not dry_run:
         with stages() as tell:
-            run.carry_out(steps, lambda number: tell("copying", number, len(steps)))
+            steps = run.carry_out(steps, lambda number: tell("copying", number, len(steps)))
     if as_json:
         click.echo(json.dumps({"dry_run": dry_run, "sessions": [step.to_json() for step in steps]}))
     else:

@@ -15,7 +15,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from itertools import chain, count
 from pathlib import Path
@@ -71,9 +71,9 @@ class Done(Enum):
 _RESTORE = "to have the copy in its place, remove the log, and `context-persistent backup DIR --restore`"
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class BackupStep:
-    """The action for one session, planned or completed, with its source and its copy."""
+    """The action for one session, with its source and its copy: as planned, or the result (`carry_out`)."""
 
     session_id: str
     what: Done
@@ -89,6 +89,10 @@ class BackupStep:
     """The room that the step needs for the copy."""
     copy_damage: str = ""
     """The first damage of the copy that is set aside, if it is set aside because it is damaged; else ""."""
+
+    def left(self, why: str) -> BackupStep:
+        """Return the step of a session whose copy is not changed, with the reason."""
+        return replace(self, what=Done.LEFT, why=why)
 
     def to_json(self) -> dict[str, Any]:
         """Return the step in plain JSON types."""
@@ -176,35 +180,35 @@ class Backup:
         target = str(copy.path) if copy is not None else self.there.place(session.project, session.id)
         step = BackupStep(session.id, Done.NEW, str(session.path), target)
         try:
-            if copy is None:
-                _look_at_whole(step)
-            else:
-                _compare(step)
-            step.room = room_of_step(step, is_home=False)
+            step = _with_size(step) if copy is None else _compared(step)
+            return replace(step, room=room_of_step(step, is_home=False))
         except (ContextPersistentError, OSError) as error:
-            step.what = Done.LEFT
-            step.why = reason_of(error)
-        return step
+            return step.left(reason_of(error))
 
-    def carry_out(self, step: BackupStep) -> None:
-        """Carry out a planned step. If the step fails, its action becomes `Done.LEFT`, and its `why` has the reason."""
+    def carry_out(self, step: BackupStep) -> BackupStep:
+        """Carry out a planned step, and return the result: `Done.LEFT`, with the reason in `why`, if the step fails."""
         try:
-            if step.what is Done.MORE:
-                with host_files_made(step.target, step.source, named_only=True, now=self.now):
-                    step.new_bytes = append_to_copy(step.source, step.target)
-                archive_like(step.source, step.target)
-                return
-            if step.aside:
-                os.replace(step.target, step.aside)
-                FileSystem().sync_directory(os.path.dirname(step.target))
-            with making_session(step.target):
-                if not is_unfinished(step.target):
-                    step.new_bytes = copy_in_form(step.source, step.target)
-                write_host_files(step.target, created=self.now(), origin=step.source, named_only=True)
-            archive_like(step.source, step.target)
+            return replace(step, new_bytes=self._carry_out(step))
         except (ContextPersistentError, OSError) as error:
-            step.what = Done.LEFT
-            step.why = reason_of(error)
+            return step.left(reason_of(error))
+
+    def _carry_out(self, step: BackupStep) -> int:
+        """Carry out a planned step, and return the bytes that were written. Errors of the writing functions pass."""
+        new_bytes = step.new_bytes
+        if step.what is Done.MORE:
+            with host_files_made(step.target, step.source, named_only=True, now=self.now):
+                new_bytes = append_to_copy(step.source, step.target)
+            archive_like(step.source, step.target)
+            return new_bytes
+        if step.aside:
+            os.replace(step.target, step.aside)
+            FileSystem().sync_directory(os.path.dirname(step.target))
+        with making_session(step.target):
+            if not is_unfinished(step.target):
+                new_bytes = copy_in_form(step.source, step.target)
+            write_host_files(step.target, created=self.now(), origin=step.source, named_only=True)
+        archive_like(step.source, step.target)
+        return new_bytes
 
     def note_erasures(self) -> None:
         """Make the directory a backup if needed, and copy new erasures and liftings from the home's list to its list.
@@ -292,27 +296,23 @@ def room_of_step(step: BackupStep, *, is_home: bool) -> Room:
             return Room()
 
 
-def _compare(step: BackupStep) -> None:
-    """Fill in the planned action for a session that the backup has already."""
+def _compared(step: BackupStep) -> BackupStep:
+    """Return the planned action for a session that the backup has already."""
     found = compare_logs(step.source, step.target)
     match found.relation:
         case Relation.SAME:
-            step.what = Done.NEW if is_unfinished(step.target) else Done.SAME
+            return replace(step, what=Done.NEW if is_unfinished(step.target) else Done.SAME)
         case Relation.LONGER:
-            step.what = Done.MORE
-            step.new_bytes = found.new_bytes
+            return replace(step, what=Done.MORE, new_bytes=found.new_bytes)
         case Relation.SHORTER:
-            step.what = Done.LEFT
-            step.why = "the log is shorter than its copy: it lost its end, or is an older file"
+            return step.left("the log is shorter than its copy: it lost its end, or is an older file")
         case Relation.DAMAGED:
-            step.what = Done.LEFT
-            step.why = f"{why_damaged(step.source)}, so its copy stays; {_RESTORE}"
+            return step.left(f"{why_damaged(step.source)}, so its copy stays; {_RESTORE}")
         case _:
-            step.what = Done.ANEW
-            _look_at_whole(step)
-            step.aside = _aside(step.source, step.target)
-            if found.relation is Relation.DAMAGED_OTHER:
-                step.copy_damage = _damage_of(step.target)
+            step = replace(_with_size(step), what=Done.ANEW, aside=_aside(step.source, step.target))
+            if found.relation is not Relation.DAMAGED_OTHER:
+                return step
+            return replace(step, copy_damage=_damage_of(step.target))
 
 
 def _aside(log: str, copy: str) -> str:
@@ -340,8 +340,8 @@ def _damage_of(copy: str) -> str:
         return damage_in(reader) or "it has no whole record"
 
 
-def _look_at_whole(step: BackupStep) -> None:
-    """Set the size and the damage of a log that is copied as a whole.
+def _with_size(step: BackupStep) -> BackupStep:
+    """Return the step with the size and the damage of a log that is copied as a whole.
 
     A damaged log is copied too, because no copy would be worse. The damage is reported, so that a person can look for a
     better log.
@@ -351,5 +351,4 @@ def _look_at_whole(step: BackupStep) -> None:
     """
     with closing(open_reader(step.source)) as reader:
         reader.follow()
-        step.new_bytes = size_in_form(reader, step.target)
-        step.damage = damage_in(reader)
+        return replace(step, new_bytes=size_in_form(reader, step.target), damage=damage_in(reader))

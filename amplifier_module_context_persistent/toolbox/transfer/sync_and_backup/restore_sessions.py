@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ....erasures.erasure_list import lift_in, note_erasures, read_erasures
 from ....erasures.erasure_record import Erasure
@@ -66,31 +66,26 @@ class Restore:
         target = str(ours.path) if ours is not None else self.home.place(projects.of(there), there.id)
         step = BackupStep(there.id, Done.NEW, str(there.path), target)
         try:
-            if ours is None:
-                self._plan_new(step, force)
-            else:
-                _compare(step)
-            step.room = room_of_step(step, is_home=True)
+            step = self._plan_new(step, force) if ours is None else _compared(step)
+            return replace(step, room=room_of_step(step, is_home=True))
         except (ContextPersistentError, OSError) as error:
-            step.what = Done.LEFT
-            step.why = reason_of(error)
-        return step
+            return step.left(reason_of(error))
 
-    def _plan_new(self, step: BackupStep, force: Sequence[Erasure]) -> None:
+    def _plan_new(self, step: BackupStep, force: Sequence[Erasure]) -> BackupStep:
         with closing(open_reader(step.source)) as reader:
             reader.follow()
             undone = erasures_of_log(reader, step.source, force)
             if not undone or self.again:
                 check_sound(reader)
-            step.new_bytes = size_in_form(reader, step.target)
-        if undone and self.again:
-            self._lifted += undone
-        elif undone:
-            step.what = Done.ERASED
-            step.why = f"{why_refused(undone[-1])}; --again restores it all the same"
+            step = replace(step, new_bytes=size_in_form(reader, step.target))
+        if undone and not self.again:
+            why = f"{why_refused(undone[-1])}; --again restores it all the same"
+            return replace(step, what=Done.ERASED, why=why)
+        self._lifted += undone
+        return step
 
-    def carry_out(self, steps: Sequence[BackupStep], tell: Callable[[int], None]) -> None:
-        """Carry out planned steps. If a step fails, its action becomes `Done.LEFT` and its `why` the reason.
+    def carry_out(self, steps: Sequence[BackupStep], tell: Callable[[int], None]) -> list[BackupStep]:
+        """Carry out planned steps, and return the results: `Done.LEFT`, with the reason in `why`, for a failed step.
 
         Args:
             steps: the result of `plan`.
@@ -104,12 +99,15 @@ class Restore:
         known = ours.keys() | our_lifts
         note_erasures((erasure for salt, erasure in noted.items() if salt not in known), self.home.erasures)
         lift_in(self._lifted, self.home.erasures)
+        results: list[BackupStep] = []
         for number, step in enumerate(steps):
             tell(number)
-            if step.what in (Done.NEW, Done.MORE):
-                self._carry_out(step)
+            is_to_do = step.what in (Done.NEW, Done.MORE)
+            results.append(self._carry_out(step) if is_to_do else step)
+        return results
 
-    def _carry_out(self, step: BackupStep) -> None:
+    def _carry_out(self, step: BackupStep) -> BackupStep:
+        new_bytes = step.new_bytes
         try:
             if step.what is Done.NEW:
                 with making_session(step.target):
@@ -121,38 +119,32 @@ class Restore:
                 finish(step.target)
             else:
                 with beside_copy(step.target, step.source, is_home=True, now=self.now):
-                    step.new_bytes = append_to_copy(step.source, step.target)
+                    new_bytes = append_to_copy(step.source, step.target)
             archive_like(step.source, step.target)
         except (ContextPersistentError, OSError) as error:
-            step.what = Done.LEFT
-            step.why = reason_of(error)
+            return step.left(reason_of(error))
+        return replace(step, new_bytes=new_bytes)
 
 
-def _compare(step: BackupStep) -> None:
-    """Fill in the planned action for a session that the home has already."""
+def _compared(step: BackupStep) -> BackupStep:
+    """Return the planned action for a session that the home has already."""
     found = compare_logs(step.target, step.source)
     match found.relation:
         case Relation.SHORTER:
-            step.what = Done.MORE
-            step.new_bytes = found.new_bytes
+            return replace(step, what=Done.MORE, new_bytes=found.new_bytes)
         case Relation.SAME if is_unfinished(step.target):
-            step.what = Done.NEW
+            return replace(step, what=Done.NEW)
         case Relation.SAME if is_interrupted(step.target):
-            step.what = Done.MORE
+            return replace(step, what=Done.MORE)
         case Relation.SAME | Relation.LONGER | Relation.PURGED:
-            step.what = Done.SAME
+            return replace(step, what=Done.SAME)
         case Relation.DAMAGED:
-            step.what = Done.LEFT
-            step.why = f"{why_damaged(step.target)}; remove the log, and restore again"
+            return step.left(f"{why_damaged(step.target)}; remove the log, and restore again")
         case Relation.DAMAGED_OTHER:
-            step.what = Done.LEFT
-            step.why = f"in the backup {why_damaged(step.source)}"
+            return step.left(f"in the backup {why_damaged(step.source)}")
         case Relation.LABELED:
-            step.what = Done.LEFT
-            step.why = "the home has all of it, and another name or other tags"
+            return step.left("the home has all of it, and another name or other tags")
         case Relation.PARTED | Relation.LABELED_OTHER:
-            step.what = Done.LEFT
-            step.why = f"the home has another history: {found.parting}"
+            return step.left(f"the home has another history: {found.parting}")
         case _:
-            step.what = Done.LEFT
-            step.why = "the home has another session of this id"
+            return step.left("the home has another session of this id")
