@@ -122,14 +122,14 @@ class KeptPlan:
         """
         return plan_id in ("", self._known)
 
-    async def write(self, plan: PortablePlan, named: Sequence[Named]) -> bool:
+    async def write(self, plan: PortablePlan, stored_messages: Sequence[Named]) -> bool:
         """Store a plan in the session, unless the session lacks a message of the plan.
 
         If the plan cannot be stored, log a warning.
 
         Args:
             plan: the plan, made in any log.
-            named: the kit's messages in that log, in order. The plan refers to their ids.
+            stored_messages: the kit's messages in that log, in order. The plan refers to their ids.
 
         Returns:
             Whether it is kept.
@@ -140,7 +140,7 @@ class KeptPlan:
             nonlocal is_kept  # the last call decides: after a conflict with another writer there is one more
             is_kept = False
             try:
-                record = plan.renamed(paired(named, self._named_in(log))).record_for(log.index)
+                record = plan.renamed(paired(stored_messages, self._named_in(log))).record_for(log.index)
             except ValueError:  # the kit has not saved all messages of the plan yet
                 return HistoryChange()
             is_kept = True
@@ -156,7 +156,7 @@ class KeptPlan:
         return is_kept
 
 
-def paired(named: Sequence[Named], others: Sequence[Named]) -> Mapping[str, str]:
+def paired(stored_messages: Sequence[Named], others: Sequence[Named]) -> Mapping[str, str]:
     """Pair the messages of two logs by their contents, in order.
 
     Returns:
@@ -165,7 +165,7 @@ def paired(named: Sequence[Named], others: Sequence[Named]) -> Mapping[str, str]
     keys = [other.key for other in others]
     ids_of_other: dict[str, str] = {}
     start = 0
-    for key, ids in named:
+    for key, ids in stored_messages:
         try:
             position = keys.index(key, start)
         except ValueError:

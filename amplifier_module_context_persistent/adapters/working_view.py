@@ -75,16 +75,16 @@ class WorkingView(Generic[T]):
         self._shapes: dict[str, tuple[Any, ...]] = {}
         """The shape of each stored message, by its id in the log. A body is used only if the shape is unchanged."""
 
-    async def view(self, given: Sequence[T]) -> list[T]:
+    async def view(self, kit_messages: Sequence[T]) -> list[T]:
         """Return the messages that a model call is sent, instead of a kit's list."""
         if not self._taken and self.kept_plan is not None:
-            await self._go_on(given, self.kept_plan)
-        if self.gave(given):
-            new = given[len(self._sent) :]
+            await self._go_on(kit_messages, self.kept_plan)
+        if self.gave(kit_messages):
+            new = kit_messages[len(self._sent) :]
         else:
-            same = self.in_common(given)
+            same = self.in_common(kit_messages)
             await self._rewind(same)
-            new = given[same:]
+            new = kit_messages[same:]
         await self._take(new)
         self._sent = self._written(await self._manager.get_messages_for_request())
         plan_id = await self._manager.look(lambda log: str((log.index.session.plan or {}).get("id", "")))
@@ -151,7 +151,7 @@ class WorkingView(Generic[T]):
         await self._manager.change_history(lambda log, _: HistoryChange(log.index.live[:staying_count]))
         del self._taken[count:], self._keys[count:], self._ids[count:]
 
-    async def _go_on(self, given: Sequence[T], kept_plan: KeptPlan) -> None:
+    async def _go_on(self, kit_messages: Sequence[T], kept_plan: KeptPlan) -> None:
         """Continue the views of an earlier process: add the messages that the kept plan covers, the plan, and the rest.
 
         Before an answer with reasoning is added, the view that it answers is made again. The answer's reasoning stays
@@ -160,30 +160,30 @@ class WorkingView(Generic[T]):
         kept = await kept_plan.read()
         if kept is None:
             return
-        covered_count = kept.covered_count([self._key(message) for message in given])
+        covered_count = kept.covered_count([self._key(message) for message in kit_messages])
         if not covered_count:
             return
-        await self._take(given[:covered_count])
+        await self._take(kit_messages[:covered_count])
         if not await self._follow(kept):
             return
-        for number in range(covered_count, len(given)):
-            if any(_has_reasoning(part) for part in self._read(given[number])):
-                await self._take(given[len(self._taken) : number])
+        for number in range(covered_count, len(kit_messages)):
+            if any(_has_reasoning(part) for part in self._read(kit_messages[number])):
+                await self._take(kit_messages[len(self._taken) : number])
                 await self._manager.get_messages_for_request()
-                await self._take([given[number]])
+                await self._take([kit_messages[number]])
 
-    async def _follow(self, kept: Kept) -> bool:
+    async def _follow(self, kept_plan: Kept) -> bool:
         """Put a plan of the stored session in force in the working log.
 
         Return False if the log lacks a message that the plan names.
         """
-        pairs = paired(kept.named, self._named())
+        pairs = paired(kept_plan.named, self._named())
         is_followed = False
 
         def decide(log: Log, _: Sequence[Message]) -> HistoryChange:
             nonlocal is_followed
             try:
-                record = kept.plan.renamed(pairs).record_for(log.index)
+                record = kept_plan.plan.renamed(pairs).record_for(log.index)
             except ValueError:  # the kit's list lacks a message that the plan names
                 return HistoryChange()
             is_followed = True

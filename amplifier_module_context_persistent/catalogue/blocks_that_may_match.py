@@ -82,18 +82,18 @@ def asked_of(pattern: Pattern | AllWords) -> list[list[str]]:
 
 
 def find_blocks(
-    connection: sqlite3.Connection, asked: Iterable[Sequence[str]], covered: Mapping[str, LogCoverage]
+    connection: sqlite3.Connection, alternatives: Iterable[Sequence[str]], covered: Mapping[str, LogCoverage]
 ) -> FoundBlocks:
     """Find the blocks that may contain all runs of any alternative.
 
     Args:
         connection: a connection in a transaction.
-        asked: the alternatives.
+        alternatives: the alternatives.
         covered: the coverage of each session's words, by its log's name.
     """
     reader = _FilterReader(connection, covered)
     rows_by_block = dict[tuple[str, int], Row]()
-    for runs in asked:
+    for runs in alternatives:
         rows_by_block.update(_blocks_with(runs, reader))
     ranges = dict[str, list[tuple[int, int]]]()
     for (name, _), row in sorted(rows_by_block.items()):

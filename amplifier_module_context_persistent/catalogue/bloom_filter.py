@@ -61,11 +61,11 @@ def asked_parts(runs: Iterable[str]) -> list[tuple[int, list[Places]]]:
     return sorted(_by_part(runs).items(), key=lambda one: (-len(one[1]), one[0]))
 
 
-def may_hold(made: bytes, all_places: Iterable[Places]) -> bool:
+def may_hold(filter_bytes: bytes, all_places: Iterable[Places]) -> bool:
     """Return whether the block of a filter may contain all these runs of characters."""
-    bits = 8 * len(made)
+    bits = 8 * len(filter_bytes)
     for places in all_places:
         for place in places:
-            if not made[place % bits >> 3] >> (place % bits & 7) & 1:
+            if not filter_bytes[place % bits >> 3] >> (place % bits & 7) & 1:
                 return False
     return True

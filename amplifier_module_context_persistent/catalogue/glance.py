@@ -90,18 +90,18 @@ def told_of(glance: dict[str, Any], line: tuple[int, int, int]) -> str:
     return orjson.dumps({**checked, "crc32": crc32(orjson.dumps(checked))}).decode()
 
 
-def glance_told(told: str, read: Callable[[int, int], bytes]) -> Glance | None:
+def glance_told(encoded: str, read: Callable[[int, int], bytes]) -> Glance | None:
     """Decode a stored glance and read its first line from the log.
 
     Args:
-        told: the result of `told_of`.
+        encoded: the result of `told_of`.
         read: reads the log's bytes, from an offset and of a length.
 
     Returns:
         The glance; None if the first line changed in the log, or if another program wrote the glance.
     """
     try:
-        glance, (offset, length, checksum) = _read_told(told)
+        glance, (offset, length, checksum) = _read_told(encoded)
         if not length:
             return glance
         content = b""
@@ -114,13 +114,13 @@ def glance_told(told: str, read: Callable[[int, int], bytes]) -> Glance | None:
         return None
 
 
-def _read_told(told: str) -> tuple[Glance, tuple[int, int, int]]:
+def _read_told(encoded: str) -> tuple[Glance, tuple[int, int, int]]:
     """Decode a glance, with the offset, length and checksum of its first line (zeros if there is none).
 
     Raises:
         ValueError, KeyError, TypeError: the glance was altered, or another program or an earlier version wrote it.
     """
-    record = orjson.loads(told)
+    record = orjson.loads(encoded)
     facts = record["glance"]
     checked = {"glance": facts, "line": record["line"], "version": _VERSION}
     if record["version"] != _VERSION or record["crc32"] != crc32(orjson.dumps(checked)):

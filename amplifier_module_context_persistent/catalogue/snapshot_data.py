@@ -106,11 +106,13 @@ def _places_of_controls(scanner: Scanner) -> dict[str, list[Any]]:
     return controls
 
 
-def restore(given: dict[str, Any], chunks: Iterable[bytes], end: int, max_record_bytes: int, read: Read) -> Scanner:
+def restore(
+    description: dict[str, Any], chunks: Iterable[bytes], end: int, max_record_bytes: int, read: Read
+) -> Scanner:
     """Make the scanner that continues at the end of a snapshot.
 
     Args:
-        given: the result of `Snapshot.described`.
+        description: the result of `Snapshot.described`.
         chunks: the columns; they are taken one chunk at a time.
         end: the offset.
         max_record_bytes: the limit of the log's reader.
@@ -121,20 +123,25 @@ def restore(given: dict[str, Any], chunks: Iterable[bytes], end: int, max_record
         LogUnreadableError: the log cannot be read.
     """
     try:
-        made_by = given["version"], given["byte_order"], given["max_record_bytes"], given["scan"]["offset"]
+        made_by = (
+            description["version"],
+            description["byte_order"],
+            description["max_record_bytes"],
+            description["scan"]["offset"],
+        )
         if made_by != (VERSION, sys.byteorder, max_record_bytes, end):
             raise ValueError("another version, another machine, other limits, or another offset")
-        index = _index(given, chunks, end, max_record_bytes)
-        scanner = Scanner(max_record_bytes, IndexBuilder(index, _controls(given["controls"], index, end, read)))
-        scanner.restore(given["scan"])
+        index = _index(description, chunks, end, max_record_bytes)
+        scanner = Scanner(max_record_bytes, IndexBuilder(index, _controls(description["controls"], index, end, read)))
+        scanner.restore(description["scan"])
     except (ValueError, KeyError, TypeError, IndexError, OverflowError, AttributeError) as error:
         raise SnapshotError(f"it does not fit together: {error!r}") from error
     return scanner
 
 
-def _index(given: dict[str, Any], chunks: Iterable[bytes], end: int, max_record_bytes: int) -> Index:
+def _index(description: dict[str, Any], chunks: Iterable[bytes], end: int, max_record_bytes: int) -> Index:
     """Make the index of a snapshot. The arguments and the errors of a malformed snapshot are those of `restore`."""
-    models = [(str(provider), str(model)) for provider, model in given["models"]]
+    models = [(str(provider), str(model)) for provider, model in description["models"]]
     largest_values = {
         "offsets": end,
         "lengths": max_record_bytes + 1,
@@ -143,18 +150,18 @@ def _index(given: dict[str, Any], chunks: Iterable[bytes], end: int, max_record_
         "answered_by": len(models) - 1,
         "plain_users": 1,
     }
-    index = _columns(int(given["records"]), chunks, largest_values)
+    index = _columns(int(description["records"]), chunks, largest_values)
     index.models = models
-    index.live = ordinals_of(given["live"], len(index))
-    index.generation = int(given["generation"])
-    index.control_counts.update({str(kind): int(number) for kind, number in given["control_counts"].items()})
+    index.live = ordinals_of(description["live"], len(index))
+    index.generation = int(description["generation"])
+    index.control_counts.update({str(kind): int(number) for kind, number in description["control_counts"].items()})
     session = index.session
-    session.pins = {int(ordinal) for ordinal in given["pins"]}
-    session.hidden = {int(ordinal) for ordinal in given["hidden"]}
+    session.pins = {int(ordinal) for ordinal in description["pins"]}
+    session.hidden = {int(ordinal) for ordinal in description["hidden"]}
     if not all(0 <= ordinal < len(index) for ordinal in session.pins | session.hidden):
         raise ValueError("a pin or a hidden message beyond the end")
-    session.heads = {str(head) for head in given["heads"]}
-    session.learned = {(str(what), str(provider), str(model)) for what, provider, model in given["learned"]}
+    session.heads = {str(head) for head in description["heads"]}
+    session.learned = {(str(what), str(provider), str(model)) for what, provider, model in description["learned"]}
     return index
 
 
@@ -213,7 +220,7 @@ def _may_exceed(chunk: bytes, start: int, stop: int, size: int, most: int) -> bo
     return False
 
 
-def _controls(given: dict[str, Any], index: Index, end: int, read: Read) -> HeldControls:
+def _controls(description: dict[str, Any], index: Index, end: int, read: Read) -> HeldControls:
     """Read the control records in force from the log again.
 
     Raises:
@@ -222,7 +229,7 @@ def _controls(given: dict[str, Any], index: Index, end: int, read: Read) -> Held
     places = HeldControls()
     met = set[int]()
     for kind in ("headers", "usage", "plan", "side_plan"):
-        for numbers in given.get(kind, ()):
+        for numbers in description.get(kind, ()):
             place = Place(*map(int, numbers))
             is_in_log = 0 <= place.offset < place.offset + place.length <= end
             if place.offset in met or not is_in_log:

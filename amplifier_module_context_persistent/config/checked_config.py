@@ -67,7 +67,7 @@ class Config(Options):
     @classmethod
     def load(
         cls,
-        given: Mapping[str, Any] | None = None,
+        keys: Mapping[str, Any] | None = None,
         *,
         warn: Callable[[str], object] = logger.warning,
         composed: bool = False,
@@ -75,7 +75,7 @@ class Config(Options):
         """Return the configuration of the given keys, with defaults for all others.
 
         Args:
-            given: the keys with their values; keys of other modules are accepted (see `foreign_keys`).
+            keys: the keys with their values; keys of other modules are accepted (see `foreign_keys`).
             warn: called with a text for each key that has no effect.
             composed: whether the keys come from merged bundles. Then an unknown key may belong to another module, and
                 is only a warning.
@@ -85,8 +85,8 @@ class Config(Options):
                 value and the allowed values.
         """
         options = cls.options()
-        flat = in_our_keys(given or {})
-        warning = told_elsewhere(given or {})
+        flat = in_our_keys(keys or {})
+        warning = told_elsewhere(keys or {})
         if warning:
             warn(warning)
         fallback = flat.pop(FALLBACK_BUDGET, None)

@@ -65,9 +65,9 @@ One warning names all of them.
 """
 
 
-def told_elsewhere(given: Mapping[str, Any]) -> str:
+def told_elsewhere(keys: Mapping[str, Any]) -> str:
     """Return the warning about keys of other modules that have no effect here; "" if there are none."""
-    foreign = [f"{key} (here: {ELSEWHERE[key]})" for key in given if key in ELSEWHERE]
+    foreign = [f"{key} (here: {ELSEWHERE[key]})" for key in keys if key in ELSEWHERE]
     if not foreign:
         return ""
     return f"keys of another context module have no effect: {', '.join(foreign)}"

@@ -237,12 +237,12 @@ def _write_wrapped(block: Mapping[str, Any], words: str) -> Message | None:
     return None
 
 
-def _read_medium(kind: str, given: Mapping[str, Any]) -> Message:
-    source = given["source"]
-    name = text(given.get("name"))
-    short_type = text(given.get("format"))
+def _read_medium(kind: str, value: Mapping[str, Any]) -> Message:
+    source = value["source"]
+    name = text(value.get("name"))
+    short_type = text(value.get("format"))
     media_type = _TYPES.get(short_type, short_type)
-    more = without(given, "source", "name", "format")
+    more = without(value, "source", "name", "format")
     data = source.get("bytes")
     if isinstance(data, str):
         return medium(kind, base64_source(data, media_type), name, **more)
@@ -257,10 +257,10 @@ def _read_medium(kind: str, given: Mapping[str, Any]) -> Message:
     return medium(kind, address, name, **more)
 
 
-def _read_reasoning(given: Mapping[str, Any]) -> Message:
-    readable = mapping(given.get("reasoningText"))
+def _read_reasoning(value: Mapping[str, Any]) -> Message:
+    readable = mapping(value.get("reasoningText"))
     if not readable:
-        return {"type": "redacted_thinking", "data": text(given.get("redactedContent"))}
+        return {"type": "redacted_thinking", "data": text(value.get("redactedContent"))}
     block: Message = {"type": "thinking", "thinking": text(readable.get("text"))}
     if isinstance(readable.get("signature"), str):
         block["signature"] = readable["signature"]

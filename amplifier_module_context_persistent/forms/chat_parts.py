@@ -55,21 +55,21 @@ def read_part(part: Mapping[str, Any]) -> Message:
     return item_block(part)
 
 
-def _url_in(given: Any) -> str:
-    return text(given) or text(mapping(given).get("url"))
+def _url_in(value: Any) -> str:
+    return text(value) or text(mapping(value).get("url"))
 
 
-def file_block(given: Mapping[str, Any], more: Mapping[str, Any]) -> Message:
+def file_block(part: Mapping[str, Any], more: Mapping[str, Any]) -> Message:
     """Return a file of either of OpenAI's APIs as a document."""
-    data = text(given.get("file_data"))
-    file_id = text(given.get("file_id"))
+    data = text(part.get("file_data"))
+    file_id = text(part.get("file_id"))
     if data:
         source = source_from_url(data) if data.startswith("data:") else base64_source(data, "application/pdf")
     elif file_id:
         source = {"type": "file", "file_id": file_id}
     else:
-        source = {"type": "url", "url": text(given.get("file_url"))}
-    return medium("document", source, text(given.get("filename")), **more)
+        source = {"type": "url", "url": text(part.get("file_url"))}
+    return medium("document", source, text(part.get("filename")), **more)
 
 
 def file_part(block: Mapping[str, Any], form: str) -> Message | None:

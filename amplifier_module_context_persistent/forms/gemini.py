@@ -233,13 +233,13 @@ def _numbered_results(parts: Iterable[Mapping[str, Any]]) -> dict[int, Message]:
     return results
 
 
-def _read_result(given: Mapping[str, Any], number: int) -> Message:
-    name = text(given.get("name"))
-    call_id = text(given.get("id"))
+def _read_result(response_part: Mapping[str, Any], number: int) -> Message:
+    name = text(response_part.get("name"))
+    call_id = text(response_part.get("id"))
     if not name and not call_id:
         raise refused(".parts", "a functionResponse has neither name nor id", "give the name of its functionCall")
     other_keys: Message = {} if call_id else {"unnamed": True}
-    response = given.get("response")
+    response = response_part.get("response")
     content: Any = as_json(response)
     key = ""
     if isinstance(response, Mapping) and len(response) == 1:
@@ -247,10 +247,10 @@ def _read_result(given: Mapping[str, Any], number: int) -> Message:
         if key in ("output", "result", "error") and isinstance(response[key], str):
             content = response[key]
             other_keys["key"] = key
-    inner = given.get("parts")
+    inner = response_part.get("parts")
     if inner:
         content = [text_block(content), *[read_part(part) for part in parts_in(inner)]]
-    other_keys |= without(given, "id", "name", "response", "parts")
+    other_keys |= without(response_part, "id", "name", "response", "parts")
     read_result = result(call_id or _id_for(name, number), content, failed=key == "error", name=name)
     return marked(read_result, NAME, beside=other_keys)
 

@@ -180,31 +180,31 @@ def _read_answer(message: Mapping[str, Any], content: Any) -> Message:
     return marked(read_answer, NAME, beside=form_keys)
 
 
-def _thoughts_of(message: Mapping[str, Any], kept: Message) -> list[Message]:
-    """Return the thinking in a compatible server's answer as blocks, and note its key under `thoughts` in `kept`."""
+def _thoughts_of(message: Mapping[str, Any], form_keys: Message) -> list[Message]:
+    """Return the thinking in a compatible server's answer as blocks. Note its key under `thoughts` in `form_keys`."""
     signed = message.get("thinking_blocks")
     if isinstance(signed, list) and signed:
-        kept["thoughts"] = "thinking_blocks"
+        form_keys["thoughts"] = "thinking_blocks"
         return [dict(block) for block in objects_in(signed, ".thinking_blocks")]
     for key in _THOUGHTS:
         if text(message.get(key)):
-            kept["thoughts"] = key
+            form_keys["thoughts"] = key
             return [{"type": "thinking", "thinking": message[key]}]
     return []
 
 
-def _read_call(given: Any) -> Any:
+def _read_call(chat_call: Any) -> Any:
     """Return a call of a custom tool in Amplifier's shape, with its input as the argument; other calls unchanged."""
-    custom = mapping(given).get("custom")
+    custom = mapping(chat_call).get("custom")
     if custom is None or not isinstance(custom, Mapping):
-        return given
-    call = {"id": given.get("id"), "tool": text(custom.get("name")), "arguments": {"input": custom.get("input")}}
-    return {**call, **without(given, "id", "custom")}
+        return chat_call
+    call = {"id": chat_call.get("id"), "tool": text(custom.get("name")), "arguments": {"input": custom.get("input")}}
+    return {**call, **without(chat_call, "id", "custom")}
 
 
-def _legacy_id(named: Mapping[str, Any]) -> str:
+def _legacy_id(function: Mapping[str, Any]) -> str:
     """Return an id, made from the function's name, for a call of the older form, which has no ids."""
-    return f"call_{text(named.get('name')) or 'function'}"
+    return f"call_{text(function.get('name')) or 'function'}"
 
 
 def _read_function_result(message: Mapping[str, Any], content: Any) -> Message:

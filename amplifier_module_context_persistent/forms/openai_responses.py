@@ -366,5 +366,5 @@ def _write_message_item(message: Message, *, exact: bool) -> Iterator[Message]:
         yield {**without(form_keys, "id", "status"), "role": message["role"], "content": content, **_ids(form_keys)}
 
 
-def _ids(kept: Mapping[str, Any]) -> Message:
-    return {key: kept[key] for key in ("id", "status") if key in kept}
+def _ids(form_keys: Mapping[str, Any]) -> Message:
+    return {key: form_keys[key] for key in ("id", "status") if key in form_keys}

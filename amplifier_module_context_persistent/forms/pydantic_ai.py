@@ -130,25 +130,25 @@ def _answer(parts: Sequence[Mapping[str, Any]], message: Mapping[str, Any]) -> M
     return answer
 
 
-def _usage(given: Mapping[str, Any]) -> dict[str, Any]:
+def _usage(reported: Mapping[str, Any]) -> dict[str, Any]:
     """Return the usage of a request; empty if none was reported. Pydantic AI's input includes cache writes."""
-    read = given.get("input_tokens")
-    written = given.get("cache_write_tokens")
-    if type(read) is not int or not (read or given.get("output_tokens")):
+    read = reported.get("input_tokens")
+    written = reported.get("cache_write_tokens")
+    if type(read) is not int or not (read or reported.get("output_tokens")):
         return {}
     if type(written) is int:
         read = max(0, read - written)
     return usage_of(
         input_tokens=max(0, read),
-        output_tokens=given.get("output_tokens"),
-        cache_read_tokens=given.get("cache_read_tokens"),
+        output_tokens=reported.get("output_tokens"),
+        cache_read_tokens=reported.get("cache_read_tokens"),
         cache_write_tokens=written,
     )
 
 
-def _arguments(given: Any) -> dict[str, Any]:
+def _arguments(arguments: Any) -> dict[str, Any]:
     try:
-        value = parsed(given) if isinstance(given, str) else given
+        value = parsed(arguments) if isinstance(arguments, str) else arguments
     except ValueError:  # the model wrote invalid JSON; the body has the original
         return {}
     return value if isinstance(value, dict) else {}

@@ -271,17 +271,17 @@ def _not_default(ours: Mapping[str, str]) -> dict[str, str]:
     return {key: value for key, value in ours.items() if value != _OURS[key]}
 
 
-def _check_parameters(given: Mapping[str, str], *, names_unknown: bool = True) -> None:
+def _check_parameters(parameters: Mapping[str, str], *, names_unknown: bool = True) -> None:
     """Check the names of parameters, and the values that may contain a part of a password.
 
     Args:
-        given: parameters and their values.
+        parameters: parameters and their values.
         names_unknown: whether the error may repeat the name of a parameter that libpq does not know.
 
     Raises:
         ValueError: libpq does not know a parameter, or a host, a port or a database cannot be read.
     """
-    for name, value in given.items():
+    for name, value in parameters.items():
         if name not in LIBPQ_PARAMETERS:
             quoted_name = ""
             if names_unknown and _PARAMETER.fullmatch(name):

@@ -21,14 +21,14 @@ _WITH_PASSWORDS: dict[str, str] = {}
 """The connection strings with passwords that were hidden, by the location that is shown."""
 
 
-def remember_password(shown: str, conninfo: str) -> None:
+def remember_password(shown_location: str, conninfo: str) -> None:
     """Remember the connection string of a server, so that its location without a password still names the server."""
-    _WITH_PASSWORDS[shown] = conninfo
+    _WITH_PASSWORDS[shown_location] = conninfo
 
 
-def with_password(shown: str, conninfo: str) -> str:
+def with_password(shown_location: str, conninfo: str) -> str:
     """Return the remembered connection string of a location without a password, else `conninfo`."""
-    return _WITH_PASSWORDS.get(shown, conninfo)
+    return _WITH_PASSWORDS.get(shown_location, conninfo)
 
 
 def without_userinfo_password(server: str, name: str) -> str:

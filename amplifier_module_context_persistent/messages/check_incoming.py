@@ -59,15 +59,15 @@ def json_copy(message: Any, *, is_stored: bool = False) -> Message:
     return plain
 
 
-def listed(given: Any) -> list[Any]:
+def listed(value: Any) -> list[Any]:
     """Return the given messages as a list.
 
     Raises:
         RecordError: the argument is a single message, a text, or not iterable.
     """
-    if isinstance(given, str | bytes | Mapping) or not isinstance(given, Iterable):
-        raise RecordError(f"a list of messages is expected, not {type(given).__name__}")
-    return list(given)
+    if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
+        raise RecordError(f"a list of messages is expected, not {type(value).__name__}")
+    return list(value)
 
 
 def check_message(plain: Message, *, is_stored: bool = False) -> None:

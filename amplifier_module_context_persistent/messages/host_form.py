@@ -18,20 +18,20 @@ DROPPED_BY_HOSTS = frozenset({"thinking_block", "content_blocks"})
 _NOT_COMPARED = frozenset({"metadata", "timestamp", "thinking_text"})
 
 
-def same_content(stored: Mapping[str, Any], given: Mapping[str, Any]) -> bool:
+def same_content(stored: Mapping[str, Any], host_message: Mapping[str, Any]) -> bool:
     """Return whether a host's message is the same as a stored message, apart from changes that hosts make to texts."""
-    if _only_lacks_dropped(stored, given):
+    if _only_lacks_dropped(stored, host_message):
         return True  # the usual case: hosts change little
-    if _compared(stored) != _compared(given):
+    if _compared(stored) != _compared(host_message):
         return False
-    keys = [key for key in DROPPED_BY_HOSTS if given.get(key) is not None]
-    return all(_without_none(given[key]) == _without_none(stored.get(key)) for key in keys)
+    keys = [key for key in DROPPED_BY_HOSTS if host_message.get(key) is not None]
+    return all(_without_none(host_message[key]) == _without_none(stored.get(key)) for key in keys)
 
 
-def _only_lacks_dropped(stored: Mapping[str, Any], given: Mapping[str, Any]) -> bool:
+def _only_lacks_dropped(stored: Mapping[str, Any], host_message: Mapping[str, Any]) -> bool:
     """Return whether a message equals the stored message, apart from fields that hosts drop."""
-    compared = given.keys() - _NOT_COMPARED
-    if not compared <= stored.keys() or any(stored[key] != given[key] for key in compared):
+    compared = host_message.keys() - _NOT_COMPARED
+    if not compared <= stored.keys() or any(stored[key] != host_message[key] for key in compared):
         return False
     return all(stored[key] is None or key in DROPPED_BY_HOSTS for key in stored.keys() - compared - _NOT_COMPARED)
 

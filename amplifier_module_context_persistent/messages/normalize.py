@@ -165,13 +165,13 @@ class _Blocks:
         is_made = bool(metadata.get(FORM_KEY) or metadata.get("provider"))
         return cls(message["role"], given_id(message) or "", keeps_originals or is_made)
 
-    def block(self, given: Any) -> Message | None:
+    def block(self, content_block: Any) -> Message | None:
         """Return a content block in an accepted form; None if the block says nothing."""
-        if isinstance(given, str):
-            return {"type": "text", "text": given} if given.strip() else None
-        if not isinstance(given, dict):
-            return {"type": "text", "text": as_json(given)}
-        block: Message = given
+        if isinstance(content_block, str):
+            return {"type": "text", "text": content_block} if content_block.strip() else None
+        if not isinstance(content_block, dict):
+            return {"type": "text", "text": as_json(content_block)}
+        block: Message = content_block
         if block.get("visibility") not in _VISIBILITY:
             block = {key: value for key, value in block.items() if key != "visibility"}
         kind = block.get("type")

@@ -179,17 +179,17 @@ def _object_in(result: Mapping[str, Any], text: str) -> dict[str, Any] | None:
     return content if isinstance(content, dict) else None
 
 
-def _says_failed(given: Mapping[str, Any]) -> bool:
-    if given.get("success") is False or any(given.get(flag) is True for flag in _FLAGS):
+def _says_failed(fields: Mapping[str, Any]) -> bool:
+    if fields.get("success") is False or any(fields.get(flag) is True for flag in _FLAGS):
         return True
-    if _exit_code_in(given) not in ("", "0"):
+    if _exit_code_in(fields) not in ("", "0"):
         return True
-    return bool(given.get("error")) and given.get("success") is not True
+    return bool(fields.get("error")) and fields.get("success") is not True
 
 
-def _answers_no(given: Mapping[str, Any] | None, text: str) -> bool:
+def _answers_no(fields: Mapping[str, Any] | None, text: str) -> bool:
     """Return whether a command's result has exit code 1 and no text about an error."""
-    if _exit_code(given, text) not in _NO:
+    if _exit_code(fields, text) not in _NO:
         return False
     return not any(_TELLS_ERROR.search(edge) for edge in (text[:_EDGE_CHARS], text[-_EDGE_CHARS:]))
 
@@ -210,10 +210,10 @@ def _exit_code(result: Mapping[str, Any] | None, text: str) -> str:
     return at_end[-1] if at_end else ""
 
 
-def _exit_code_in(given: Mapping[str, Any]) -> str:
+def _exit_code_in(fields: Mapping[str, Any]) -> str:
     """Return the exit code in an object, or in an object within it, under one of the known keys; "" without one."""
-    inner = [given.get(key) for key in _HOLDERS]
-    for part in (given, *inner):
+    inner = [fields.get(key) for key in _HOLDERS]
+    for part in (fields, *inner):
         if not isinstance(part, dict):
             continue
         for key in _CODES:

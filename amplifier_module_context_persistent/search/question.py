@@ -136,8 +136,8 @@ def _without(periods: Sequence[Period], text: str) -> str:
     return " ".join([*other_texts, text[at:]])
 
 
-def _terms_of(asked: Sequence[tuple[str, tuple[str, ...]]]) -> Iterator[AskedTerm]:
-    for word, found in asked:
+def _terms_of(question_words: Sequence[tuple[str, tuple[str, ...]]]) -> Iterator[AskedTerm]:
+    for word, found in question_words:
         share = WEAK if word.casefold() in _WEAK_WORDS else 1.0
         for term in found:
             yield AskedTerm(term, word, plain_term(term), share)

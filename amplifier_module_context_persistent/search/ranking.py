@@ -228,12 +228,12 @@ def _in_order(places: Sequence[int], scores: Mapping[int, float], index: RankedI
     return sorted(places, key=lambda place: (-rounded[place], -times[place], -place))
 
 
-def _terms(asked: Sequence[AskedTerm], index: RankedIndex) -> tuple[list[_Term], tuple[Slip, ...], list[str]]:
+def _terms(asked_terms: Sequence[AskedTerm], index: RankedIndex) -> tuple[list[_Term], tuple[Slip, ...], list[str]]:
     """Return the known terms, rarest first, the corrected typing slips, and the words that no message has.
 
     The terms include those of the corrected words.
     """
-    counts = _counts(asked, index)
+    counts = _counts(asked_terms, index)
     known = [term for term, count in counts.items() if count > 0]
     unknown = [term for term, count in counts.items() if count == 0]
     slips = slips_in(unknown, index, tries_all=not known)

@@ -37,16 +37,16 @@ def why_refused(provider: Any, message: Message) -> str:
     return "" if answer is True else "the provider's module does not take it back"
 
 
-def storable(given: Any) -> Message:
+def storable(item: Any) -> Message:
     """Return the message of a provider's item as plain JSON.
 
     Raises:
         NativeError: the item is not a message of a user or an assistant, or not plain JSON.
     """
     try:
-        message = to_plain(given)
+        message = to_plain(item)
     except (TypeError, ValueError) as error:
         raise NativeError(NOT_STORABLE) from error
-    if message != given or message.get("role") not in ("user", "assistant") or message.get("content") is None:
+    if message != item or message.get("role") not in ("user", "assistant") or message.get("content") is None:
         raise NativeError(NOT_STORABLE)
     return message

@@ -91,11 +91,11 @@ class Additions:
             return self._append_encoded(incoming, is_list=is_list)
         return self._add_copied(incoming, form, is_list=is_list)
 
-    async def _add_copied(self, given: Sequence[Message], form: str | None, *, is_list: bool) -> bool:
+    async def _add_copied(self, incoming: Sequence[Message], form: str | None, *, is_list: bool) -> bool:
         """Add copies of messages, so that the caller's changes while the log is opened are not stored."""
-        if not given:
+        if not incoming:
             return False
-        copied = [json_copy(message, is_stored=comes_from_a_log(message)) for message in given]
+        copied = [json_copy(message, is_stored=comes_from_a_log(message)) for message in incoming]
         if form is None and self._may_encode(copied):  # a copy may be plain although the original was not
             return await self._append_encoded(copied, is_list=is_list)
         if checked := await self._checked(copied, form):
@@ -103,21 +103,21 @@ class Additions:
             await self._add_checked(session, checked, is_list=is_list or len(checked) > 1)
         return True
 
-    async def _add_checked(self, session: Session, given: Sequence[Message], *, is_list: bool) -> None:
+    async def _add_checked(self, session: Session, incoming: Sequence[Message], *, is_list: bool) -> None:
         """Add canonical messages that no caller can change. Ephemeral messages go only to the views of this process."""
-        passing = list(filter(self._passes, given))
-        stored = given
+        passing = list(filter(self._passes, incoming))
+        stored = incoming
         if passing:
-            stored = [message for message in given if message not in passing]
+            stored = [message for message in incoming if message not in passing]
         if self._redaction.is_on:
             stored = await self._redaction.of(stored)
         if stored:
             session = await self._append(session, stored, is_list=is_list)
         for message in passing:
             await _add_ephemeral(session, message)
-        self._form = _last_form_of(given) or self._form
+        self._form = _last_form_of(incoming) or self._form
         if self._host.hooks is not None:
-            await self._tell(session, _payloads_of(given))
+            await self._tell(session, _payloads_of(incoming))
 
     def _may_encode(self, messages: Sequence[Any]) -> bool:
         """Return whether messages are stored unchanged and are small enough to encode on the event loop."""
@@ -238,7 +238,7 @@ class Additions:
         for message, own_id in zip(messages, own_ids, strict=True):
             self._unknown[content_key(message)] = given_id(message) or own_id
 
-    async def _append_encoded(self, given: Sequence[Message], *, is_list: bool) -> bool:
+    async def _append_encoded(self, incoming: Sequence[Message], *, is_list: bool) -> bool:
         """Append messages for which `_may_encode` is true.
 
         The JSON of the messages is encoded at once, so they are not copied.
@@ -246,11 +246,11 @@ class Additions:
         Returns:
             False, as `add`.
         """
-        payloads = _payloads_of(given) if self._host.hooks is not None else ()
+        payloads = _payloads_of(incoming) if self._host.hooks is not None else ()
         bodies = list[bytes]()
         timestamp = self._now()
         try:
-            for message in given:
+            for message in incoming:
                 if message["role"] == "assistant":
                     self._meter.answered()
                 noted = self._pending.note(message)
@@ -258,7 +258,7 @@ class Additions:
             encoded = EncodedMessages(bodies, is_list or len(bodies) > 1)
             session = await self._store.append(encoded.of, small=len(bodies) <= _MANY)
         except (RecordError, LogError, MemoryFilesError) as error:
-            self._take_back(given[: len(bodies) + 1])  # the message after the last body was noted, but not encoded
+            self._take_back(incoming[: len(bodies) + 1])  # the message after the last body was noted, but not encoded
             if isinstance(error, LogFailedError):
                 for message in map(decode_body, bodies):
                     self._unknown[content_key(message)] = f"{given_id(message)}"
@@ -301,9 +301,9 @@ def _last_form_of(messages: Sequence[Message]) -> str:
     return ""
 
 
-def _payloads_of(given: Sequence[Message]) -> Sequence[tuple[str, int]]:
+def _payloads_of(stored: Sequence[Message]) -> Sequence[tuple[str, int]]:
     """Return the payloads of the events for stored messages: roles and lengths of texts."""
-    return [(message["role"], len(text_of(message))) for message in given]
+    return [(message["role"], len(text_of(message))) for message in stored]
 
 
 async def _add_ephemeral(session: Session, message: Message) -> None:

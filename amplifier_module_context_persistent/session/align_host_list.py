@@ -52,12 +52,12 @@ class Alignment:
         return [message_id for message_id in ids if message_id is not None]
 
 
-def align(live: Sequence[Message], given: Sequence[Message]) -> Alignment | None:
+def align(live: Sequence[Message], host_list: Sequence[Message]) -> Alignment | None:
     """Match a list with the live history. Return None if the list is not the history, repaired or with a tail.
 
     Args:
         live: the live history, in order.
-        given: the list.
+        host_list: the list.
     """
     alignment = Alignment()
     late = late_results(live)
@@ -67,7 +67,7 @@ def align(live: Sequence[Message], given: Sequence[Message]) -> Alignment | None
     called: dict[str, int] = {}  # positions of the calling messages that the list has, by call id
     place = 0  # the next position of the history
     after_result = ""  # the call id of the result right before
-    for number, message in enumerate(given):
+    for number, message in enumerate(host_list):
         call_id = result_id_of(message)
         position = _next_same(live, place, message, may_lack)
         if position is not None:
@@ -86,7 +86,7 @@ def align(live: Sequence[Message], given: Sequence[Message]) -> Alignment | None
             alignment.closings[after_result] = as_repair(message)
             after_result = ""
         elif message.get("role") not in SYSTEM_ROLES:
-            alignment.tail = list(given[number:])
+            alignment.tail = list(host_list[number:])
             break
     is_whole_history = place >= end and may_lack <= alignment.moved
     return alignment if is_whole_history else None

@@ -21,50 +21,50 @@ from ..messages.metadata import given_id
 SYSTEM_ROLES = frozenset({"system", "developer"})
 
 
-def may_be_repair(given: Sequence[object], *, has_host: bool) -> bool:
+def may_be_repair(host_list: Sequence[object], *, has_host: bool) -> bool:
     """Return whether a list may be a host's repair. Otherwise the list is that of an agent without a host.
 
     A host that repairs a history has the messages from the log, with ids and times. An agent's own list has neither ids
     nor times.
     """
-    messages = [message for message in given if isinstance(message, Mapping)]
+    messages = [message for message in host_list if isinstance(message, Mapping)]
     return has_host or any(given_id(message) is not None or timestamp_of(message) for message in messages)
 
 
-def is_same(stored: Message, given: Message) -> bool:
+def is_same(stored: Message, listed_message: Message) -> bool:
     """Return whether a message of a list is this live message: same content, and same id if the list gives an id."""
-    if stored is given:
+    if stored is listed_message:
         return True
-    message_id = given_id(given)
-    return (message_id is None or message_id == given_id(stored)) and same_content(stored, given)
+    message_id = given_id(listed_message)
+    return (message_id is None or message_id == given_id(stored)) and same_content(stored, listed_message)
 
 
-def rest_of(live: Sequence[Message], given: Sequence[Message]) -> list[Message] | None:
+def rest_of(live: Sequence[Message], host_list: Sequence[Message]) -> list[Message] | None:
     """Return the messages of a list after the whole history; None if the list does not begin with the history."""
     place = 0
     for message in live:
-        if place < len(given) and is_same(message, given[place]):
+        if place < len(host_list) and is_same(message, host_list[place]):
             place += 1
         elif message.get("role") not in SYSTEM_ROLES:
             return None
-    return list(given[place:]) if place else None
+    return list(host_list[place:]) if place else None
 
 
-def rest_of_agent(live: Sequence[Message], given: Sequence[Message]) -> list[Message] | None:
+def rest_of_agent(live: Sequence[Message], agent_list: Sequence[Message]) -> list[Message] | None:
     """Return the messages after the history in a list of an agent without a host, which gives them no ids or times.
 
     Return None if the list does not begin with the whole history, or if a message after it has an id or a time: then it
     may be a message of the log, and these tell.
     """
     is_empty = all(message.get("role") in SYSTEM_ROLES for message in live)
-    rest = list(given) if is_empty else rest_of(live, given)
+    rest = list(agent_list) if is_empty else rest_of(live, agent_list)
     if rest is None or any(given_id(message) is not None or timestamp_of(message) for message in rest):
         return None
     return rest
 
 
 def after_items(
-    live: Sequence[Message], given: Sequence[Mapping[str, Any]], read: Sequence[Message], form: str | None
+    live: Sequence[Message], new_items: Sequence[Mapping[str, Any]], read: Sequence[Message], form: str | None
 ) -> list[Message] | None:
     """Return the history followed by a list's new items as messages.
 
@@ -72,7 +72,7 @@ def after_items(
 
     Args:
         live: the history.
-        given: the list as plain JSON, an item for each of OpenAI's.
+        new_items: the list as plain JSON, an item for each of OpenAI's.
         read: the messages of the whole list.
         form: the form of all of the list, if the caller says so.
     """
@@ -80,10 +80,10 @@ def after_items(
     if not has_items or rest_of(live, read) is not None:
         return None
     items = openai_responses.write(live, exact=True)
-    if not items or len(items) > len(given):
+    if not items or len(items) > len(new_items):
         return None
-    beginning = openai_responses.write(read_given(given[: len(items)], form), exact=True)
+    beginning = openai_responses.write(read_given(new_items[: len(items)], form), exact=True)
     if beginning != items:
         return None
-    rest = read_given(given[len(items) :], form, before=openai_responses.NAME)
+    rest = read_given(new_items[len(items) :], form, before=openai_responses.NAME)
     return [*live, *with_messages_before(rest, live[-1:])]

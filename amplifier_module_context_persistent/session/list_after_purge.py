@@ -41,10 +41,10 @@ class OwnList:
         self._purges = 0
         """The number of purges that the log had then."""
 
-    def note(self, log: Log, given: Sequence[Message]) -> None:
+    def note(self, log: Log, host_list: Sequence[Message]) -> None:
         """Note the list that was set just now. It is the whole live history."""
-        self._count = len(given)
-        self._ends = _ends_of(given) if given else (0, 0)
+        self._count = len(host_list)
+        self._ends = _ends_of(host_list) if host_list else (0, 0)
         self._live = len(log.index.live)
         self._messages = len(log.index)
         self._purges = log.index.control_counts["purge"]
@@ -53,16 +53,16 @@ class OwnList:
         """Return whether the list that was set is still the whole live history, and nothing was added since."""
         return 0 < self._count == self._live == len(log.index.live) and self._messages == len(log.index)
 
-    def known_part(self, log: Log, given: Sequence[Message]) -> int:
+    def known_part(self, log: Log, host_list: Sequence[Message]) -> int:
         """Return how many messages at the beginning of a list were set before; 0 if it does not begin with that list.
 
         Args:
             log: the session's log, which may have been purged since the list was set.
-            given: the list that is set now.
+            host_list: the list that is set now.
         """
         for purge in purges_of(log)[self._purges :]:
             self._follow_purge(log, purge)
-        is_same = 0 < self._count <= len(given) and _ends_of(given[: self._count]) == self._ends
+        is_same = 0 < self._count <= len(host_list) and _ends_of(host_list[: self._count]) == self._ends
         return self._count if is_same else 0
 
     def _follow_purge(self, log: Log, purge: Message) -> None:
@@ -86,12 +86,14 @@ def _ends_of(messages: Sequence[Message]) -> tuple[int, int]:
     return hash(content_key(messages[0])), hash(content_key(messages[-1]))
 
 
-def without_purged(log: Log, given: Sequence[Message], location: str, *, own: OwnList | None = None) -> list[Message]:
+def without_purged(
+    log: Log, host_list: Sequence[Message], location: str, *, own: OwnList | None = None
+) -> list[Message]:
     """Return a list without the messages and texts that were purged from the log. This reads a purged log whole.
 
     Args:
         log: the session's log.
-        given: the list, as it would be stored.
+        host_list: the list, as it would be stored.
         location: the log's file, or its location in a database.
         own: the list that was set before; None in a resumed session, whose log decides about known messages.
 
@@ -100,14 +102,14 @@ def without_purged(log: Log, given: Sequence[Message], location: str, *, own: Ow
     """
     log.follow()
     if not log.index.control_counts["purge"]:
-        return list(given)
-    known = own.known_part(log, given) if own is not None else 0
+        return list(host_list)
+    known = own.known_part(log, host_list) if own is not None else 0
     if own is not None and known:
-        return [*own.history(log), *given[known:]]
+        return [*own.history(log), *host_list[known:]]
     live = {content_key(message) for message in log.read(log.index.live)}
     about = _erasures_of(log, location)
     remaining = list[Message]()
-    for message in given:
+    for message in host_list:
         if content_key(message) in live:
             remaining.append(message)
         elif not _was_purged(message, about):

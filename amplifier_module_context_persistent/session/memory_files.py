@@ -49,8 +49,8 @@ async def load_memory_files(paths: Sequence[str | os.PathLike[str]], base: str |
     return messages
 
 
-def _place_of(given: str | os.PathLike[str], base: str | None) -> Path:
-    return Path(base or ".") / os.path.expanduser(given)
+def _place_of(named_path: str | os.PathLike[str], base: str | None) -> Path:
+    return Path(base or ".") / os.path.expanduser(named_path)
 
 
 async def _text_of(path: Path) -> str:

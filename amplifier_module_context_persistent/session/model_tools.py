@@ -157,10 +157,10 @@ async def _mount(coordinator: Any, tool: RecallTool | PinTool) -> None:
     await coordinator.mount("tools", tool, name=tool.name)
 
 
-def _check_input(given: Any, schema: Mapping[str, Any], error: type[RecallError | PinError]) -> None:
-    if not isinstance(given, Mapping):
-        raise error(f"the input must be an object, not {type(given).__name__}")
-    if unknown := sorted(map(str, given.keys() - schema["properties"].keys())):
+def _check_input(arguments: Any, schema: Mapping[str, Any], error: type[RecallError | PinError]) -> None:
+    if not isinstance(arguments, Mapping):
+        raise error(f"the input must be an object, not {type(arguments).__name__}")
+    if unknown := sorted(map(str, arguments.keys() - schema["properties"].keys())):
         raise error(f"{unknown[0]}: there is no such parameter; allowed: {', '.join(schema['properties'])}")
 
 

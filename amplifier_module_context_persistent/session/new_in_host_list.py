@@ -137,12 +137,12 @@ class AgentsKnowledge(NamedTuple):
     own_list: OwnList
 
 
-def compare_list(log: Log, given: Sequence[Message], *, agents: AgentsKnowledge | None = None) -> ListComparison:
+def compare_list(log: Log, host_list: Sequence[Message], *, agents: AgentsKnowledge | None = None) -> ListComparison:
     """Find the new messages of a list. If no message can be taken, count the messages that the log does not have.
 
     Args:
         log: the session's log.
-        given: the list.
+        host_list: the list.
         agents: given for the list of an agent without a host; such a list grows, and is seldom a repair.
 
     Raises:
@@ -150,50 +150,50 @@ def compare_list(log: Log, given: Sequence[Message], *, agents: AgentsKnowledge 
     """
     history = LiveHistory.of(log)
     live = history.messages
-    rest = rest_of_agent(live, given) if agents is not None else None
+    rest = rest_of_agent(live, host_list) if agents is not None else None
     if agents is not None and rest:
-        added = _new_in_rest(log, live, given, rest, agents)
+        added = _new_in_rest(log, live, host_list, rest, agents)
         if added:
             return ListComparison(TakenMessages(added), live)
     if agents is not None and rest is None:
-        edited = _edited_by_agent(log, history, given, agents)
+        edited = _edited_by_agent(log, history, host_list, agents)
         if edited:
             return ListComparison(edited, live)
-    alignment = align(live, given)
+    alignment = align(live, host_list)
     if alignment is None:
-        return ListComparison(TakenMessages(), live, count_unknown(log, given))
+        return ListComparison(TakenMessages(), live, count_unknown(log, host_list))
     if not (alignment.tail or alignment.results or alignment.closings):
         return ListComparison(TakenMessages(), live)
     known = KnownMessages(log, live)
     alignment.leave_out(known.is_stale)
     new = arranged(history, alignment, known.newer_part(alignment.tail))
-    unknown = count_unknown(log, given) if not new else 0
+    unknown = count_unknown(log, host_list) if not new else 0
     return ListComparison(new, live, unknown)
 
 
 def _new_in_rest(
-    log: Log, live: Sequence[Message], given: Sequence[Message], rest: list[Message], agents: AgentsKnowledge
+    log: Log, live: Sequence[Message], agent_list: Sequence[Message], rest: list[Message], agents: AgentsKnowledge
 ) -> list[Message]:
     """Return the new messages at the end of an agent's list that begins with the whole live history.
 
     Args:
         log: the session's log.
         live: the live history.
-        given: the list.
+        agent_list: the list.
         rest: its messages after the history, which have neither ids nor times.
         agents: what this process knows of resets.
     """
     known = KnownMessages(log, live)
     if not known.ends_removed or known.last_reset == agents.last_reset != "":
         return rest
-    has_read_history = len(rest) < len(given) and given_id(given[-len(rest) - 1]) is not None
+    has_read_history = len(rest) < len(agent_list) and given_id(agent_list[-len(rest) - 1]) is not None
     if has_read_history and log.index.removals == agents.removals_at_open:
         return rest
     return [] if known.ends_purged else known.without_hidden(rest)
 
 
 def _edited_by_agent(
-    log: Log, history: LiveHistory, given: Sequence[Message], agents: AgentsKnowledge
+    log: Log, history: LiveHistory, agent_list: Sequence[Message], agents: AgentsKnowledge
 ) -> TakenMessages:
     """Return the new history if an agent replaced messages that it added itself since the log was opened.
 
@@ -204,7 +204,7 @@ def _edited_by_agent(
     if not agents.own_list.is_history(log):
         return TakenMessages()
     loaded = sum(ordinal < agents.opened_with for ordinal in history.ordinals)
-    own_part = rest_of(history.messages[:loaded], given)
+    own_part = rest_of(history.messages[:loaded], agent_list)
     if not own_part:
         return TakenMessages()
     own_live = history.messages[loaded:]
@@ -218,7 +218,7 @@ def _edited_by_agent(
     return TakenMessages(new, order, reason="set_messages")
 
 
-def additions_only(log: Log, given: Sequence[Message], *, may_repair: bool = True) -> list[Message] | None:
+def additions_only(log: Log, host_list: Sequence[Message], *, may_repair: bool = True) -> list[Message] | None:
     """Return the new messages of a list, or None if the list is not the history with additions only.
 
     Sessions whose history a host may replace use this, because additions can be appended without a reset. The result is
@@ -226,7 +226,7 @@ def additions_only(log: Log, given: Sequence[Message], *, may_repair: bool = Tru
 
     Args:
         log: the session's log.
-        given: the list.
+        host_list: the list.
         may_repair: whether it may be a host's repair.
 
     Raises:
@@ -234,7 +234,7 @@ def additions_only(log: Log, given: Sequence[Message], *, may_repair: bool = Tru
     """
     history = LiveHistory.of(log)
     live = [message for message in history.messages if not is_memory_file(message)]
-    listed = [message for message in given if not is_memory_file(message)]
+    listed = [message for message in host_list if not is_memory_file(message)]
     if not live or len(listed) < len(live):
         return None
     rest = rest_of(live, listed) if not may_repair else None
@@ -255,22 +255,22 @@ def additions_only(log: Log, given: Sequence[Message], *, may_repair: bool = Tru
     return new
 
 
-def _has_metadata_of(live: Sequence[Message], given: Sequence[Message]) -> bool:
+def _has_metadata_of(live: Sequence[Message], host_list: Sequence[Message]) -> bool:
     """Return whether the metadata of a list's messages says nothing that the history's does not say."""
-    if len(live) != len(given):
+    if len(live) != len(host_list):
         return False
-    for stored, message in zip(live, given, strict=True):
+    for stored, message in zip(live, host_list, strict=True):
         metadata = message.get("metadata") or {}
         if any(key not in stored["metadata"] or stored["metadata"][key] != metadata[key] for key in metadata):
             return False
     return True
 
 
-def count_unknown(log: Log, given: Sequence[Message]) -> int:
+def count_unknown(log: Log, host_list: Sequence[Message]) -> int:
     """Count the messages of a list that the log does not have. A message is known by its id, else by its content."""
     ids: list[str] = []
     contents: list[str] = []
-    for message in given:
+    for message in host_list:
         message_id = given_id(message)
         if message_id is None:
             contents.append(content_key(message))

@@ -338,13 +338,13 @@ async def _add_new(session: Session, index: SessionIndex, *, until: Callable[[],
 
 
 async def best_answers(
-    session: Session, kept: SessionIndex, wanted: RecallQuery, *, most: int, clock: Callable[[], float]
+    session: Session, session_index: SessionIndex, wanted: RecallQuery, *, most: int, clock: Callable[[], float]
 ) -> Answer:
     """Rank the messages of a session by a question.
 
     Args:
         session: the session whose messages are searched.
-        kept: the session's index. If another recall is using it, this recall makes a new one.
+        session_index: the session's index. If another recall is using it, this recall makes a new one.
         wanted: the question.
         most: the number of answers needed. More are ranked, since some may not be live or match the narrowed search.
         clock: a clock in seconds.
@@ -357,7 +357,7 @@ async def best_answers(
     most += _SPARE
     if wanted.role or wanted.tool:  # the search is narrowed
         most = max(most, _NARROWED)
-    index = SessionIndex() if kept.is_busy else kept
+    index = SessionIndex() if session_index.is_busy else session_index
     index.is_busy = True
     deadline = clock() + FILL_S
     try:

@@ -471,9 +471,9 @@ def _body_with_line(body: bytes, line: str) -> bytes:
     return encode_message(message, message_id=f"{given_id(message)}", timestamp=None)
 
 
-def _plan_within(index: Index, kept: Sequence[int]) -> list[bytes]:
-    """Return the record of the plan in force if the plan is still valid for `kept`, else an empty list."""
-    stays = array("I", kept)
+def _plan_within(index: Index, staying: Sequence[int]) -> list[bytes]:
+    """Return the record of the plan in force if the plan is still valid for `staying`, else an empty list."""
+    stays = array("I", staying)
     if index.session.plan is None or stays != index.live[: len(stays)]:
         return []  # there is no plan, or the order changes
     try:

@@ -170,23 +170,23 @@ def _has_messages(log: Log) -> bool:
     return not all(map(is_memory_file, log.read(log.index.live)))
 
 
-def _compared(log: Log, given: Sequence[Mapping[str, Any]]) -> _GivenList:
+def _compared(log: Log, host_list: Sequence[Mapping[str, Any]]) -> _GivenList:
     """Compare a list with the live history: find which live messages it begins with, and whether it has them all."""
     log.follow()
     live = LiveHistory.of(log).messages
-    known = known_beginning(live, given)
-    is_history = len(live) > 0 and is_whole(live, given, known)
-    return _GivenList(given, [live[position] for position in known], is_history)
+    known = known_beginning(live, host_list)
+    is_history = len(live) > 0 and is_whole(live, host_list, known)
+    return _GivenList(host_list, [live[position] for position in known], is_history)
 
 
 def _continued(
-    log: Log, given: Sequence[Mapping[str, Any]], read: Sequence[Mapping[str, Any]], form: str | None
+    log: Log, host_list: Sequence[Mapping[str, Any]], read: Sequence[Mapping[str, Any]], form: str | None
 ) -> Sequence[Mapping[str, Any]]:
     """Return the messages of a list.
 
     For a list of OpenAI's items that begins with the history, return the history followed by the new messages.
     """
-    copied = [json_copy(message, is_stored=comes_from_a_log(message)) for message in given]
+    copied = [json_copy(message, is_stored=comes_from_a_log(message)) for message in host_list]
     return after_items(LiveHistory.of(log).messages, copied, [dict(message) for message in read], form) or read
 
 
@@ -207,16 +207,16 @@ async def replace_history(store: Store, messages: Sequence[Message], reason: str
     await session.queue.run(lambda _: session.forget())
 
 
-async def _append_additions(store: Store, given: Sequence[Message], *, timestamp: str, may_repair: bool) -> bool:
+async def _append_additions(store: Store, host_list: Sequence[Message], *, timestamp: str, may_repair: bool) -> bool:
     """Append a list's additions to the history of a new session. Return False if the list has other changes."""
     session = await store.open()
-    if await session.read(lambda log: additions_only(log, given, may_repair=may_repair)) is None:
+    if await session.read(lambda log: additions_only(log, host_list, may_repair=may_repair)) is None:
         return False
     # The last comparison counts: another process may have added messages before it.
     comparisons: list[list[Message] | None] = []
 
     def choose() -> TakenMessages:
-        additions = additions_only(session.log, given, may_repair=may_repair)
+        additions = additions_only(session.log, host_list, may_repair=may_repair)
         comparisons.append(additions)
         return TakenMessages(additions or [])
 
@@ -225,14 +225,14 @@ async def _append_additions(store: Store, given: Sequence[Message], *, timestamp
 
 
 async def _take(
-    store: Store, host: Host, given: Sequence[Message], *, timestamp: str, agents: AgentsKnowledge | None
+    store: Store, host: Host, host_list: Sequence[Message], *, timestamp: str, agents: AgentsKnowledge | None
 ) -> None:
     """Append the new messages of a list, if any, and emit an event either way.
 
     Args:
         store: the session's store.
         host: gets the event.
-        given: the list, as it would be stored.
+        host_list: the list, as it would be stored.
         timestamp: ISO 8601, for messages that have none.
         agents: as for `compare_list`.
     """
@@ -240,21 +240,21 @@ async def _take(
 
     def compare(log: Log) -> ListComparison:
         log.follow()
-        return compare_list(log, given, agents=agents)
+        return compare_list(log, host_list, agents=agents)
 
     compared = await session.read(compare)
     stored = len(session.log.index.live)
     if not compared.taken:
-        await _tell_ignored(host, given=len(given), stored=stored, unknown=compared.unknown)
-        edit = await session.read(lambda _: find_edit(store.path, compared.live, given))
-        if edit and host.show_once(advice(edit, store.path or "", compared.live, given)):
-            counts = {"given_messages": len(given), "stored_messages": stored}
+        await _tell_ignored(host, given=len(host_list), stored=stored, unknown=compared.unknown)
+        edit = await session.read(lambda _: find_edit(store.path, compared.live, host_list))
+        if edit and host.show_once(advice(edit, store.path or "", compared.live, host_list)):
+            counts = {"given_messages": len(host_list), "stored_messages": stored}
             await host.emit("context:transcript_edited", {"kind": edit, **counts})
         return
     choices: list[TakenMessages] = []  # the last one counts: another process may have added messages before it
 
     def choose() -> TakenMessages:
-        choices.append(compare_list(session.log, given, agents=agents).taken)
+        choices.append(compare_list(session.log, host_list, agents=agents).taken)
         return choices[-1]
 
     session = await store.append(
@@ -262,11 +262,11 @@ async def _take(
     )
     taken = choices[-1]
     if agents is not None:
-        await session.read(lambda log: session.own_list.note(log, given))
+        await session.read(lambda log: session.own_list.note(log, host_list))
     if taken.order:
         await session.queue.run(lambda _: session.views.forget())
     logger.info("set_messages: %d new messages are stored, the history stays", len(taken.new))
-    report = {"given_messages": len(given), "stored_messages": stored, "new_messages": len(taken.new)}
+    report = {"given_messages": len(host_list), "stored_messages": stored, "new_messages": len(taken.new)}
     await host.emit("context:set_messages_taken", {**report, "repaired": taken.repairs})
 
 

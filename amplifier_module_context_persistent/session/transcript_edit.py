@@ -24,13 +24,13 @@ _KEPT = re.compile(re.escape(_TRANSCRIPT) + r"\.bak-pre-(rewind|repair)-(\d{14})
 _SAVING_S = 5.0  # a host that saves while messages are added may be late by this time
 
 
-def find_edit(log: str | None, live: Sequence[Message], given: Sequence[Message]) -> str:
+def find_edit(log: str | None, live: Sequence[Message], host_list: Sequence[Message]) -> str:
     """Find out how the host's transcript was edited since the last message of the log.
 
     Args:
         log: the log's file; edits are looked for beside it.
         live: the live history.
-        given: the transcript, as the host sets it.
+        host_list: the transcript, as the host sets it.
 
     Returns:
         The kind of edit; "" if there is no sign of one, or if the transcript has all turns.
@@ -40,7 +40,7 @@ def find_edit(log: str | None, live: Sequence[Message], given: Sequence[Message]
     last = instant_of(timestamp_of(live[-1]))
     if last is None:
         return ""
-    has_all_turns = sum(map(is_human, given)) >= sum(map(is_human, live))
+    has_all_turns = sum(map(is_human, host_list)) >= sum(map(is_human, live))
     if has_all_turns:
         return ""
     directory = Path(log).parent
@@ -77,20 +77,20 @@ def _newest_kept(directory: Path) -> _KeptFile | None:
     return newest
 
 
-def advice(kind: str, log: str, live: Sequence[Message], given: Sequence[Message]) -> str:
+def advice(kind: str, log: str, live: Sequence[Message], host_list: Sequence[Message]) -> str:
     """Return a text that tells a person about an edit, and the command that makes the log follow the edit.
 
     Args:
         kind: the kind of the edit: `rewind`, `repair`, or another one.
         log: the log's path.
         live: the messages of the log.
-        given: the messages of the edited file.
+        host_list: the messages of the edited file.
     """
     edited = {"rewind": "was rewound", "repair": "was repaired"}.get(kind, "was cut")
     event = (
         f"{_TRANSCRIPT} {edited} outside this session, but the log still has all {len(live):,} messages, and goes on."
     )
-    turns = sum(map(is_human, given))
+    turns = sum(map(is_human, host_list))
     if not turns:
         return f"{event} To begin anew, use /clear."
     command = shlex.join(["context-persistent", "rewind", log, "--to", str(turns)])

@@ -216,20 +216,20 @@ def _without_excepted(sessions: Iterable[SessionFile], wanted: SessionFilter) ->
     return [session for session in known if str(session.path) not in excepted]
 
 
-def has_tags(named: SessionName, wanted: SessionFilter) -> bool:
+def has_tags(session_name: SessionName, wanted: SessionFilter) -> bool:
     """Return whether a session has all tags that a filter requires, and none that it excludes."""
-    tags = {key_of(tag) for tag in named.tags}
+    tags = {key_of(tag) for tag in session_name.tags}
     if tags and wanted.untagged:
         return False
     return {key_of(tag) for tag in wanted.tags} <= tags and tags.isdisjoint(map(key_of, wanted.without_tags))
 
 
-def _is_called(session: SessionFile, named: SessionName, wanted: SessionFilter) -> bool:
+def _is_called(session: SessionFile, session_name: SessionName, wanted: SessionFilter) -> bool:
     """Return whether a session matches a filter's `name` (by its name or the beginning of its id) and tags."""
-    if not has_tags(named, wanted):
+    if not has_tags(session_name, wanted):
         return False
     own_id = session.id.rpartition("/")[2]  # the id of a session in a place is a path
-    return wanted.name is None or own_id.startswith(wanted.name) or key_of(wanted.name) in named.key
+    return wanted.name is None or own_id.startswith(wanted.name) or key_of(wanted.name) in session_name.key
 
 
 def _may_be_of_time(session: SessionFile, wanted: SessionFilter) -> bool:

@@ -198,7 +198,7 @@ def fill_log(
 def _fill_on_server(
     log: IndexedLog,
     reader: ReadableLog,
-    kept: RankedLog,
+    indexed: RankedLog,
     fills: Fills | None,
     *,
     tell: Callable[[int], None],
@@ -214,14 +214,14 @@ def _fill_on_server(
     Raises:
         LogError: the log cannot be read.
     """
-    on_server = ServerFill(log.path, kept)
+    on_server = ServerFill(log.path, indexed)
     in_memory = (fills or {}).get(log.path)
-    if in_memory is None or not _follows(in_memory, kept):
+    if in_memory is None or not _follows(in_memory, indexed):
         in_memory = RankedFill(None, None, None)
-        in_memory.server_part = kept
-        in_memory.end_offset = kept.end_offset
+        in_memory.server_part = indexed
+        in_memory.end_offset = indexed.end_offset
     is_kept = not in_memory.memory_segments
-    first = kept.messages + in_memory.memory_messages
+    first = indexed.messages + in_memory.memory_messages
     lacking_ones = list(batches(reader, first)) or [range(len(reader.index), len(reader.index))]
     for ordinals in lacking_ones:
         batch, end_offset = _batch_of(reader, ordinals), ends_of(reader, ordinals)

@@ -246,19 +246,19 @@ def _is_archived(path: Path | str, glances: Glances | None) -> bool:
     return known.is_archived(path)
 
 
-def _is_open(path: Path | str, held: Collection[Identity | str] | None) -> bool | None:
+def _is_open(path: Path | str, open_logs: Collection[Identity | str] | None) -> bool | None:
     """Return whether a process has a log open for writing; None if this is unknown.
 
     Args:
         path: the log's file, or its location in a database.
-        held: the result of `held_logs`; None if it was not asked.
+        open_logs: the result of `held_logs`; None if it was not asked.
     """
     if not isinstance(path, str):
-        return is_open(path, held or frozenset())
+        return is_open(path, open_logs or frozenset())
     storage, _ = split_location(path)
-    if held is None or storage not in held:
+    if open_logs is None or storage not in open_logs:
         return None
-    return path in held
+    return path in open_logs
 
 
 def held_logs(sessions: Sequence[SessionFile]) -> frozenset[Identity | str]:

@@ -253,11 +253,11 @@ def _unique(names: Sequence[str]) -> list[str]:
     return unique_names
 
 
-def _error_text(said: str, timeout_s: float) -> str:
-    if said == "interrupted":
+def _error_text(text: str, timeout_s: float) -> str:
+    if text == "interrupted":
         return f"the query takes more than {timeout_s:g} s; ask for less, or give it more time (--timeout)"
-    if said.startswith("not authorized"):
-        return f"nothing but a SELECT is allowed, and no function that reaches a file: {said}"
-    if said.startswith(("no such table", "no such column")):
-        return f"{said}; `sql` without a query lists the views and their columns"
-    return said
+    if text.startswith("not authorized"):
+        return f"nothing but a SELECT is allowed, and no function that reaches a file: {text}"
+    if text.startswith(("no such table", "no such column")):
+        return f"{text}; `sql` without a query lists the views and their columns"
+    return text

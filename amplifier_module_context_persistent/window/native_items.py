@@ -63,7 +63,7 @@ class NativeItems:
     def __init__(
         self,
         config: Config,
-        kept: KeptEntries,
+        kept_entries: KeptEntries,
         arranger: ViewArranger,
         plans: WindowPlans,
         new_id: Callable[[], str],
@@ -71,7 +71,7 @@ class NativeItems:
         stores: bool,
     ) -> None:
         self._config = config
-        self._kept = kept
+        self._kept = kept_entries
         self._arranger = arranger
         self._plans = plans
         self._new_id = new_id

@@ -6,20 +6,20 @@ from ..compaction.planner import Compaction
 from ..config import Config
 
 
-def frees_enough(config: Config, made: Compaction, *, budget_tokens: int, tokens: int, messages: int) -> bool:
+def frees_enough(config: Config, compaction: Compaction, *, budget_tokens: int, tokens: int, messages: int) -> bool:
     """Return whether to follow a plan. It must free enough, or the view must not fit without it.
 
     Args:
         config: gives `compact_min_gain` and `max_messages`.
-        made: the plan, and its view.
+        compaction: the plan, and its view.
         budget_tokens: the budget of the request.
         tokens: the tokens of the view without the plan.
         messages: the messages of the view without the plan.
     """
     if tokens > budget_tokens:
         return True
-    freed_tokens = tokens - made.plan.making.tokens_after
-    freed_messages = messages - len(made.arrangement.items)
+    freed_tokens = tokens - compaction.plan.making.tokens_after
+    freed_messages = messages - len(compaction.arrangement.items)
     return reaches_min_gain(config, tokens=freed_tokens, messages=freed_messages, budget_tokens=budget_tokens)
 
 

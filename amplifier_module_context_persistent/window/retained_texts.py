@@ -110,15 +110,15 @@ def shows_all(view: Iterable[Message], bodies: Iterable[str]) -> bool:
     return all(is_shown(well_formed(body)) for body in bodies)
 
 
-def checked_bodies(given: Any) -> tuple[str, ...]:
+def checked_bodies(value: Any) -> tuple[str, ...]:
     """Check a caller's list of bodies; duplicates and empty texts are dropped.
 
     Raises:
-        ValueError: `given` is not a list of texts.
+        ValueError: `value` is not a list of texts.
     """
-    if isinstance(given, str | bytes) or not isinstance(given, Iterable):
-        raise ValueError(f"retain_contents must be a list of texts, not {type(given).__name__}")  # noqa: TRY004 - a ValueError is documented
-    bodies = list(given)
+    if isinstance(value, str | bytes) or not isinstance(value, Iterable):
+        raise ValueError(f"retain_contents must be a list of texts, not {type(value).__name__}")  # noqa: TRY004 - a ValueError is documented
+    bodies = list(value)
     if not all(isinstance(body, str) for body in bodies):
         raise ValueError("retain_contents must hold texts only")
     return tuple(dict.fromkeys(body for body in bodies if body))

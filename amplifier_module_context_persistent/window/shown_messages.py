@@ -82,9 +82,9 @@ class ShownLines:
             return line.content
         return None
 
-    def let_go(self, shown: Collection[int]) -> None:
+    def let_go(self, shown_ordinals: Collection[int]) -> None:
         """Drop the lines of all other messages."""
-        self._lines = {ordinal: self._lines[ordinal] for ordinal in shown if ordinal in self._lines}
+        self._lines = {ordinal: self._lines[ordinal] for ordinal in shown_ordinals if ordinal in self._lines}
         self._bytes = sum(len(line.content) for line in self._lines.values())
 
     def _keep(self, ordinal: int, line: bytes, message: Message) -> None:

@@ -33,9 +33,9 @@ class ViewArranger:
         for_reader: whether views are made for their reader.
     """
 
-    def __init__(self, config: Config, kept: KeptEntries, source: MessageSource, *, for_reader: bool) -> None:
+    def __init__(self, config: Config, kept_entries: KeptEntries, source: MessageSource, *, for_reader: bool) -> None:
         self._config = config
-        self._kept = kept
+        self._kept = kept_entries
         self._source = source
         self._for_reader = for_reader
         self.last = Arrangement()

@@ -100,7 +100,7 @@ class PlanTiming:
     def __init__(
         self,
         config: Config,
-        kept: KeptEntries,
+        kept_entries: KeptEntries,
         arranger: ViewArranger,
         throttle: ReplanThrottle,
         count: Count,
@@ -108,7 +108,7 @@ class PlanTiming:
         stores: bool,
     ) -> None:
         self._config = config
-        self._kept = kept
+        self._kept = kept_entries
         self._arranger = arranger
         self._throttle = throttle
         self._count = count

@@ -65,7 +65,7 @@ class WindowPlans:
     def __init__(
         self,
         config: Config,
-        kept: KeptEntries,
+        kept_entries: KeptEntries,
         arranger: ViewArranger,
         source: MessageSource,
         new_id: Callable[[], str],
@@ -73,13 +73,13 @@ class WindowPlans:
         stores: bool,
     ) -> None:
         self._config = config
-        self._kept = kept
+        self._kept = kept_entries
         self._arranger = arranger
         self._source = source
         self._new_id = new_id
         self._stores = stores
         self._throttle = ReplanThrottle(config)
-        self.timing = PlanTiming(config, kept, arranger, self._throttle, source.count, stores=stores)
+        self.timing = PlanTiming(config, kept_entries, arranger, self._throttle, source.count, stores=stores)
         self._memory = PlanMemory()
 
     def take_in(self, log: Log, request: ViewRequest) -> None:
@@ -307,14 +307,14 @@ class WindowPlans:
         )
 
     def _grown(
-        self, log: Log, request: ViewRequest, made: Compaction
+        self, log: Log, request: ViewRequest, compaction: Compaction
     ) -> tuple[Compaction, list[Entry], PlanState] | None:
         """If the view of a plan is small, make a plan of the whole history, which brings messages back.
 
         Return this plan with its entries and its state. The result is None if the view is not small, if no such
         plan can be made, or if it would bring back less than a quarter of the target.
         """
-        tokens = made.plan.making.tokens_after
+        tokens = compaction.plan.making.tokens_after
         plan = self._kept.plan
         if plan is None or not self.timing.is_small(request, tokens - request.room.fixed_tokens):
             return None
@@ -325,7 +325,7 @@ class WindowPlans:
             again, entries = self._compact_protected(log, request, state)
         except FloorError:
             return None
-        if again.plan.making.tokens_after - tokens < made.plan.making.target_tokens // 4:
+        if again.plan.making.tokens_after - tokens < compaction.plan.making.target_tokens // 4:
             return None
         return again, entries, state
 

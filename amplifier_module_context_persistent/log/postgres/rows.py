@@ -262,12 +262,12 @@ def count_leftover(connection: Connection, schema: str, name: str) -> int:
     return int(row[0]) if row else 0
 
 
-def rename(connection: Connection, schema: str, made: LogKey, name: str, key: LogKey) -> None:
+def rename(connection: Connection, schema: str, new_key: LogKey, name: str, key: LogKey) -> None:
     """Give a log's row another name and key.
 
     No row of another table may refer to the row, and the name must be free.
     """
-    values = {"made": made.log_id, "name": name, **key._asdict()}
+    values = {"made": new_key.log_id, "name": name, **key._asdict()}
     if not connection.layout.has_derived_ids:
         statement = f"update {schema}.log set name = %(name)s, generation = %(generation)s where log_id = %(made)s"
         connection.execute(statement.encode(), values)

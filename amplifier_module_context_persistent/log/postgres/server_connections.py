@@ -493,10 +493,10 @@ def first_line(error: Exception) -> str:
     return lines[0] if lines else type(error).__name__
 
 
-def _warn_of_unproved_host(info: psycopg.ConnectionInfo, shown: str) -> None:
+def _warn_of_unproved_host(info: psycopg.ConnectionInfo, location: str) -> None:
     """Log a warning if the server is another machine, and the connection does not prove which machine it is."""
     if info.host.startswith("/") or info.host in _LOCAL_HOSTS:
         return
     sslmode = info.get_parameters().get("sslmode", "prefer")
     if sslmode != "verify-full":
-        logger.warning("%s is another machine, and sslmode=%s does not prove which; use verify-full", shown, sslmode)
+        logger.warning("%s is another machine, and sslmode=%s does not prove which; use verify-full", location, sslmode)

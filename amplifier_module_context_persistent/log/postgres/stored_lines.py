@@ -44,9 +44,9 @@ class StoredLines:
         shown: the log's location, for errors.
     """
 
-    def __init__(self, schema: str, shown: str) -> None:
+    def __init__(self, schema: str, shown_location: str) -> None:
         self._schema = schema
-        self._shown = shown
+        self._shown = shown_location
         self._of = (LogKey(0, 0), 0)
         """The log, and the number of its archived lines."""
         self.forget()

@@ -52,8 +52,8 @@ class UnknownOutcome:
         known: returns the log's row at the last reading.
     """
 
-    def __init__(self, shown: str, stored: StoredLines, known: Callable[[], Head]) -> None:
-        self._shown = shown
+    def __init__(self, shown_location: str, stored: StoredLines, known: Callable[[], Head]) -> None:
+        self._shown = shown_location
         self._stored = stored
         self._known = known
         self._sent: SentRows | None = None

@@ -99,9 +99,9 @@ def _line(text: str, match: re.Match[str], first: int) -> _Line | None:
     return None
 
 
-def _is_print_of(shown: str, content: bytes) -> bool:
+def _is_print_of(printed: str, content: bytes) -> bool:
     """Return whether the printed column of a line shows all readable bytes of the line."""
-    pairs = zip(shown, content, strict=False)
+    pairs = zip(printed, content, strict=False)
     return all(letter == chr(code) for letter, code in pairs if code in _READABLE)
 
 

@@ -195,16 +195,16 @@ def _room(steps: Sequence[BackupStep], to: Side) -> tuple[int, int | None]:
     return room_of_all(step.room for step in steps), free_bytes(to.root) if to.root is not None else None
 
 
-def _described(held: ErasedInBackup) -> str:
+def _described(erased_content: ErasedInBackup) -> str:
     """Return a phrase: how many copies, saved ends and sessions a backup has although they were erased here."""
     parts = []
-    if held.asides:
-        noun = "older copy of a purged log" if len(held.asides) == 1 else "older copies of purged logs"
-        parts.append(f"{len(held.asides):,} {noun}")
-    if held.torn_tails:
-        parts.append(counted(len(held.torn_tails), "saved torn tail"))
-    if held.sessions:
-        parts.append(counted(len(held.sessions), "session"))
+    if erased_content.asides:
+        noun = "older copy of a purged log" if len(erased_content.asides) == 1 else "older copies of purged logs"
+        parts.append(f"{len(erased_content.asides):,} {noun}")
+    if erased_content.torn_tails:
+        parts.append(counted(len(erased_content.torn_tails), "saved torn tail"))
+    if erased_content.sessions:
+        parts.append(counted(len(erased_content.sessions), "session"))
     return ", ".join(parts)
 
 

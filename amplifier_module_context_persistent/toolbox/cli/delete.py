@@ -71,16 +71,16 @@ def delete(
 
 
 def _groups_of(
-    named: Sequence[SessionFile], orphans: Sequence[SessionFile], candidates: Sequence[SessionFile]
+    chosen: Sequence[SessionFile], orphans: Sequence[SessionFile], candidates: Sequence[SessionFile]
 ) -> list[Sequence[Overview]]:
     """Return the sessions to delete, each with its sub-agents' sessions.
 
     Args:
-        named: the sessions that a person named.
+        chosen: the sessions that a person named.
         orphans: sub-agents' sessions of named sessions whose logs are gone already.
         candidates: the sessions among which sub-agents' sessions are looked for.
     """
-    roots = [*named, *orphans]
+    roots = [*chosen, *orphans]
     below = sub_agents_of([str(session.path) for session in roots], candidates)
     each_once = {str(session.path): session for session in (*roots, *below)}
     groups = with_sub_agents(looked_at(each_once.values()))

@@ -90,7 +90,7 @@ def files(
         context.exit(FINDINGS)
 
 
-def _named(given: str | None, *, last: bool) -> str:
+def _named(argument: str | None, *, last: bool) -> str:
     """Return the log's path of the session that the user means.
 
     This is the named session, or with `last` the last one; without either, a person picks a session from a list.
@@ -99,10 +99,10 @@ def _named(given: str | None, *, last: bool) -> str:
         UsageError: no session is named, or two are.
     """
     chosen = None
-    if given is None:
+    if argument is None:
         chosen = last_path() if last else picked()
     elif not last:
-        chosen = path_of(given)
+        chosen = path_of(argument)
     if chosen is None:  # both an argument and --last, or nothing picked
         raise click.UsageError(f"{NAME_ONE}; or give --all or a filter, and a PATH, for the sessions that touched it")
     return chosen

@@ -34,7 +34,7 @@ class TimeType(_TimeBase):
             self.fail(TIMES, param, ctx)
 
 
-def check_not_empty(_context: click.Context, _parameter: click.Parameter, given: T) -> T:
+def check_not_empty(_context: click.Context, _parameter: click.Parameter, value: T) -> T:
     """Refuse an empty value of an option, and return any other value unchanged. This is a callback for click.
 
     A value is mostly empty because a script's variable is not set. A filter without a value would choose all sessions.
@@ -42,13 +42,13 @@ def check_not_empty(_context: click.Context, _parameter: click.Parameter, given:
     Raises:
         BadParameter: a text is empty.
     """
-    if "" in (given if isinstance(given, tuple) else (given,)):
+    if "" in (value if isinstance(value, tuple) else (value,)):
         raise click.BadParameter("this is empty; give a value, or leave it out")
-    return given
+    return value
 
 
 def check_place(
-    _context: click.Context, _parameter: click.Parameter, given: str | tuple[str, ...] | None
+    _context: click.Context, _parameter: click.Parameter, place: str | tuple[str, ...] | None
 ) -> str | tuple[str, ...] | None:
     """Check the names of files or directories, and return them unchanged (also None, if there are none).
 
@@ -57,11 +57,11 @@ def check_place(
     Raises:
         BadParameter: a name is empty, or is a URL, which names no file.
     """
-    names = given if isinstance(given, tuple) else (given,)
+    names = place if isinstance(place, tuple) else (place,)
     for name in names:
         if name == "":
             raise click.BadParameter("this is an empty name; give the path of the new file")
         why = why_no_place(name)
         if why:
             raise click.BadParameter(why)
-    return given
+    return place

@@ -170,10 +170,10 @@ def _check_says_which(wanted: SessionFilter, before: str | None, *, everywhere: 
     check_says_which(wanted, everywhere=everywhere, everything=takes_all, besides="SESSION, --last, ")
 
 
-def _tell_other_capitals(given: str, sessions: Sequence[SessionFile], report: PurgeReport) -> None:
-    """Say how many messages hold a text in other capitals alone. `given` is the expression, or ""."""
-    if given:
-        report.other_capitals, hint = other_capitals(given, sessions)
+def _tell_other_capitals(expression: str, sessions: Sequence[SessionFile], report: PurgeReport) -> None:
+    """Say how many messages hold a text in other capitals alone. `expression` is the searched one, or ""."""
+    if expression:
+        report.other_capitals, hint = other_capitals(expression, sessions)
         if hint:
             report.say(hint)
 

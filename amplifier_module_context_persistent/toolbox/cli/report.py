@@ -288,29 +288,34 @@ def _own_name(transcript: Transcript) -> str:
     return f"report-{file_name(name)[:80]}.html"
 
 
-def _say(made: Any) -> None:
-    click.echo(escaped(one_line(made.path)))
-    size = f"{made.size_bytes / 1e6:,.1f} MB" if made.size_bytes >= 100_000 else f"{made.size_bytes:,} bytes"
-    counts = [counted(made.turns, "turn"), counted(made.messages, "message"), size]
-    if made.requests:
-        counts.append(f"{counted(made.views_proved, 'view')} proved")
-    if made.views_not_proved:
-        counts.append(f"{made.views_not_proved:,} not proved")
+def _say(page_report: Any) -> None:
+    click.echo(escaped(one_line(page_report.path)))
+    size = (
+        f"{page_report.size_bytes / 1e6:,.1f} MB"
+        if page_report.size_bytes >= 100_000
+        else f"{page_report.size_bytes:,} bytes"
+    )
+    counts = [counted(page_report.turns, "turn"), counted(page_report.messages, "message"), size]
+    if page_report.requests:
+        counts.append(f"{counted(page_report.views_proved, 'view')} proved")
+    if page_report.views_not_proved:
+        counts.append(f"{page_report.views_not_proved:,} not proved")
     click.echo(", ".join(counts), err=True)
-    if made.redacted:
-        click.echo(f"{_redacted(made)}; --no-redact leaves them.", err=True)
-    if made.images_left_out:
+    if page_report.redacted:
+        click.echo(f"{_redacted(page_report)}; --no-redact leaves them.", err=True)
+    if page_report.images_left_out:
         click.echo(
-            f"{counted(made.images_left_out, 'image')} left out: too large, or of a kind that is not shown.", err=True
+            f"{counted(page_report.images_left_out, 'image')} left out: too large, or of a kind that is not shown.",
+            err=True,
         )
 
 
-def _redacted(made: Any) -> str:
+def _redacted(page_report: Any) -> str:
     """Return how many secrets were replaced, of which kinds, and in which messages."""
-    numbers = made.redacted_messages
+    numbers = page_report.redacted_messages
     listed = ", ".join(f"{number:,}" for number in numbers[:_MOST_NAMED])
     if len(numbers) > _MOST_NAMED:
         listed += f" and {len(numbers) - _MOST_NAMED:,} more"
     messages = "message" if len(numbers) == 1 else "messages"
-    kinds = ", ".join(f"{kind} {count:,}" for kind, count in made.redacted_kinds.items())
-    return f"{counted(made.redacted, 'secret')} replaced by [REDACTED] ({kinds}), in {messages} {listed}"
+    kinds = ", ".join(f"{kind} {count:,}" for kind, count in page_report.redacted_kinds.items())
+    return f"{counted(page_report.redacted, 'secret')} replaced by [REDACTED] ({kinds}), in {messages} {listed}"

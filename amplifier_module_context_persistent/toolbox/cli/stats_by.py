@@ -37,13 +37,13 @@ class ByType(_Base):
         return [CompletionItem(f"{before}{comma}{name}") for name in BY if name.startswith(last)]
 
 
-def two_at_most(given: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
+def two_at_most(criteria: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
     """Return the criteria of all options `--by`.
 
     Raises:
         UsageError: there are more than two criteria, one is given twice, or nothing has both.
     """
-    names = tuple(name for names_of_option in given for name in names_of_option)
+    names = tuple(name for names_of_option in criteria for name in names_of_option)
     if len(names) > _MOST or len(set(names)) < len(names):
         raise click.UsageError("--by takes one, or two different ones, as in project,model; `sql` answers the rest")
     if set(names) == {"model", "tool"}:

@@ -165,16 +165,16 @@ class _TableWork:
         }
 
 
-def _print_statements(schema: str, asked: _Asked) -> None:
-    statements = create_statements(schema, has_parts=asked.partitioned)
+def _print_statements(schema: str, options: _Asked) -> None:
+    statements = create_statements(schema, has_parts=options.partitioned)
     click.echo(statements, nl=False)
-    if asked.row_security:
+    if options.row_security:
         click.echo(secured_statements(schema, statements), nl=False)
-    for kind, role in asked.grants:
-        click.echo(rights(kind, schema, role, has_parts=asked.partitioned), nl=False)
+    for kind, role in options.grants:
+        click.echo(rights(kind, schema, role, has_parts=options.partitioned), nl=False)
 
 
-def _prepare(connection: psycopg.Connection[Any], schema: str, asked: _Asked) -> _TableWork:
+def _prepare(connection: psycopg.Connection[Any], schema: str, options: _Asked) -> _TableWork:
     """Create tables, or with `migrate` add the parts that existing tables lack; then secure the rows and grant rights.
 
     Raises:
@@ -183,24 +183,24 @@ def _prepare(connection: psycopg.Connection[Any], schema: str, asked: _Asked) ->
         MigrationError, psycopg.Error: something cannot be done.
     """
     before = schema_version(connection, schema)
-    _check_version(before, migrate=asked.migrate)
-    has_parts = _check_parts(connection, schema, before, asked)
+    _check_version(before, migrate=options.migrate)
+    has_parts = _check_parts(connection, schema, before, options)
     added: Sequence[Step] = ()
     if before is None:
         create_schema(connection, schema, has_parts=has_parts)
         added = STEPS
-    elif asked.migrate:
+    elif options.migrate:
         added = migrate_tables(connection, schema, tell=_tell_waits)
-    if asked.grants:  # for any other role the server grants nothing and only warns
+    if options.grants:  # for any other role the server grants nothing and only warns
         check_may_alter(connection, schema)
-    secured = secure_rows(connection, schema, tell=_tell_waits) if asked.row_security else []
+    secured = secure_rows(connection, schema, tell=_tell_waits) if options.row_security else []
     lacking = missing_steps(connection, schema)
-    for kind, role in asked.grants:
+    for kind, role in options.grants:
         connection.execute(rights(kind, schema, role, without=lacking, has_parts=has_parts).encode())
     return _TableWork(before=before, partitioned=has_parts, added=added, lacking=lacking, secured=secured)
 
 
-def _foresee(connection: psycopg.Connection[Any], schema: str, asked: _Asked) -> _TableWork:
+def _foresee(connection: psycopg.Connection[Any], schema: str, options: _Asked) -> _TableWork:
     """Return the changes that `_prepare` would make, and change nothing.
 
     Raises:
@@ -210,19 +210,19 @@ def _foresee(connection: psycopg.Connection[Any], schema: str, asked: _Asked) ->
     """
     connection.read_only = True
     before = schema_version(connection, schema)
-    _check_version(before, migrate=asked.migrate)
-    has_parts = _check_parts(connection, schema, before, asked)
-    check_roles(connection, [role for _, role in asked.grants])
+    _check_version(before, migrate=options.migrate)
+    has_parts = _check_parts(connection, schema, before, options)
+    check_roles(connection, [role for _, role in options.grants])
     if before is None:
         check_may_create(connection, schema)
         creation = create_statements(schema, has_parts=has_parts)
-        secured = tables_with_logs(creation, schema) if asked.row_security else []
+        secured = tables_with_logs(creation, schema) if options.row_security else []
         return _TableWork(before=None, partitioned=has_parts, added=STEPS, lacking=(), secured=secured)
     missing = missing_steps(connection, schema)
-    added = missing if asked.migrate else []
-    lacking = [] if asked.migrate else missing
-    secured = unsecured_tables(connection, schema) if asked.row_security else []
-    if added or secured or asked.grants or before < version_after(before):
+    added = missing if options.migrate else []
+    lacking = [] if options.migrate else missing
+    secured = unsecured_tables(connection, schema) if options.row_security else []
+    if added or secured or options.grants or before < version_after(before):
         check_may_alter(connection, schema)
     return _TableWork(before=before, partitioned=has_parts, added=added, lacking=lacking, secured=secured)
 
@@ -245,18 +245,18 @@ def _check_version(before: int | None, *, migrate: bool) -> None:
         )
 
 
-def _check_parts(connection: psycopg.Connection[Any], schema: str, before: int | None, asked: _Asked) -> bool:
+def _check_parts(connection: psycopg.Connection[Any], schema: str, before: int | None, options: _Asked) -> bool:
     """Return whether the tables are in parts (partitioned), or will be.
 
     Raises:
         UnusableError: parts were requested, and are not possible.
     """
     if before is None:
-        if asked.partitioned and connection.info.server_version < 10_000 * LEAST_SERVER:
+        if options.partitioned and connection.info.server_version < 10_000 * LEAST_SERVER:
             raise UnusableError(f"tables in parts need PostgreSQL {LEAST_SERVER}; nothing was done")
-        return asked.partitioned
+        return options.partitioned
     has_parts = is_partitioned(connection, schema)
-    if asked.partitioned and not has_parts:
+    if options.partitioned and not has_parts:
         raise UnusableError(
             f"the tables in the schema {schema} are there and not in parts, and stay so; make others with "
             "`?schema=NAME` in the URL, and move sessions there with `copy`; nothing was done"
@@ -264,15 +264,15 @@ def _check_parts(connection: psycopg.Connection[Any], schema: str, before: int |
     return has_parts
 
 
-def _show(location: Location, done: _TableWork, asked: _Asked, *, dry_run: bool) -> None:
+def _show(location: Location, done: _TableWork, options: _Asked, *, dry_run: bool) -> None:
     click.echo(escaped(f"{location.shown}: {_said(done, dry_run=dry_run)} in the schema {location.schema}."))
     if done.lacking:
         lacking = ", ".join(step.what for step in done.lacking)
         click.echo(f"They lack {lacking}; sessions go on without. `storage init --migrate` adds it.")
-    if asked.row_security:
+    if options.row_security:
         sees = "would see and change" if dry_run else "sees and changes"
         click.echo(f"Each role {sees} only the logs that it made, but for the owner of the tables.")
-    for kind, role in asked.grants:
+    for kind, role in options.grants:
         click.echo(escaped(f"The role {role} {'could then' if dry_run else 'may'} {_MAY[kind]}."))
     if dry_run:
         click.echo("Nothing was done (--dry-run).")

@@ -71,14 +71,14 @@ def check(url: str, *, delete: bool, yes: bool, as_json: bool) -> None:
         raise click.exceptions.Exit(FINDINGS)
 
 
-def _layout_of(version: int | None, shown: str, schema: str) -> Layout:
+def _layout_of(version: int | None, shown_location: str, schema: str) -> Layout:
     """Return the layout of tables of this version.
 
     Raises:
         UnusableError: there are no tables, or tables of a version without a layout.
     """
     if version is None:
-        raise UnusableError(f"{shown} has no tables of ours in the schema {schema}")
+        raise UnusableError(f"{shown_location} has no tables of ours in the schema {schema}")
     if version not in LAYOUTS:
         raise UnusableError(f"the tables have version {version}; this package knows {SCHEMA_VERSION}")
     return LAYOUTS[version]
@@ -96,13 +96,15 @@ def _begun(key: LogKey, layout: Layout) -> str:
     return f"{datetime.fromtimestamp(key.generation / 1e6, UTC):%Y-%m-%dT%H:%M:%SZ}"
 
 
-def _show(shown: str, schema: str, found: Sequence[LinesOfNoLog], layout: Layout) -> None:
+def _show(shown_location: str, schema: str, found: Sequence[LinesOfNoLog], layout: Layout) -> None:
     if not found:
-        click.echo(escaped(f"{shown}: every line belongs to a session, in the schema {schema}."))
+        click.echo(escaped(f"{shown_location}: every line belongs to a session, in the schema {schema}."))
         return
     size_bytes = sum(of_key.size_bytes for of_key in found)
     click.echo(
-        escaped(f"{shown}: {_lines(found)} ({size_bytes:,} bytes) belong to no session, in the schema {schema}:")
+        escaped(
+            f"{shown_location}: {_lines(found)} ({size_bytes:,} bytes) belong to no session, in the schema {schema}:"
+        )
     )
     for key, lines, size in found[:_MOST_SHOWN]:
         begun = _begun(key, layout)
@@ -112,12 +114,14 @@ def _show(shown: str, schema: str, found: Sequence[LinesOfNoLog], layout: Layout
         click.echo(f"  and those of {len(found) - _MOST_SHOWN:,} more logs")
 
 
-def _to_json(shown: str, schema: str, found: Sequence[LinesOfNoLog], layout: Layout, deleted: int) -> dict[str, object]:
+def _to_json(
+    shown_location: str, schema: str, found: Sequence[LinesOfNoLog], layout: Layout, deleted: int
+) -> dict[str, object]:
     logs = [
         {"log_id": str(key.log_id), "begun": _begun(key, layout) or None, "lines": lines, "bytes": size}
         for key, lines, size in found
     ]
-    return {"storage": shown, "schema": schema, "of_no_session": logs, "deleted_lines": deleted}
+    return {"storage": shown_location, "schema": schema, "of_no_session": logs, "deleted_lines": deleted}
 
 
 def reason_of(error: Exception) -> str:

@@ -297,16 +297,16 @@ def estimate_note(bill: Bill) -> str:
     return f"~: the output of {counted(bill.estimated_outputs, 'request')} was counted here, not reported{part}"
 
 
-def _bill(name: str, bill: Bill, said: Callable[[int], str]) -> tuple[str, ...]:
-    """Return the cells of a bill; `said` writes a number of tokens."""
+def _bill(name: str, bill: Bill, token_text: Callable[[int], str]) -> tuple[str, ...]:
+    """Return the cells of a bill; `token_text` writes a number of tokens."""
     read = "?"
     cached = written = ""
     if bill.has_input:
-        read = said(bill.input_tokens)
+        read = token_text(bill.input_tokens)
         cached = percent(bill.cached_tokens, bill.input_tokens)
         written = percent(bill.written_tokens, bill.input_tokens)
     about = "~" if bill.estimated_outputs else ""
-    output = f"{about}{said(bill.output_tokens)}"
+    output = f"{about}{token_text(bill.output_tokens)}"
     return (name, f"{bill.requests:,}", read, cached, written, output, money_of(bill))
 
 

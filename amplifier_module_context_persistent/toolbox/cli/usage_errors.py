@@ -123,15 +123,17 @@ def _as_option(word: str, context: click.Context) -> str:
     return f"{option} takes {meaning}: {one_line(command)}"
 
 
-def _no_such_command(given: str, context: click.Context, path: str) -> str:
+def _no_such_command(command_name: str, context: click.Context, path: str) -> str:
     """Return the text that a command does not exist, with the name of the most similar command."""
     group = context.command
     names = group.list_commands(context) if isinstance(group, click.Group) else []
-    similar = [_COMMANDS[given]] if _COMMANDS.get(given) in names else get_close_matches(given, names, 1)
+    similar = (
+        [_COMMANDS[command_name]] if _COMMANDS.get(command_name) in names else get_close_matches(command_name, names, 1)
+    )
     hint = f"see `{path} --help`"
     if similar:
         hint = f"did you mean `{path} {similar[0]}`?"
-    return f"there is no command {one_line(given)}; {hint}"
+    return f"there is no command {one_line(command_name)}; {hint}"
 
 
 def _no_such_option(error: click.NoSuchOption, context: click.Context | None) -> str:

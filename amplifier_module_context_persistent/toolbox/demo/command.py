@@ -203,10 +203,10 @@ def play_part(part: str, directory: Path, storage: str | None = None) -> tuple[T
     return reports, "SIGKILL" if os.name == "posix" else "TerminateProcess"
 
 
-def is_mid_turn(told: Told) -> bool:
+def is_mid_turn(reports: Told) -> bool:
     """Return whether the process has a result for one of its two parallel calls, and waits for the other result."""
-    running = any(t["event"] == "running" and t["tool"] == INTERRUPTED_TOOL for t in told)
-    last = told[-1]
+    running = any(t["event"] == "running" and t["tool"] == INTERRUPTED_TOOL for t in reports)
+    last = reports[-1]
     return running and last["event"] == "acknowledged" and last["message"]["role"] == "tool"
 
 
@@ -292,7 +292,7 @@ def _is_stand_in(message: Message) -> bool:
     return inserted and message["role"] == "tool"
 
 
-def _as_json(played: PlayedDemo, faults: list[str], kept: str | None) -> dict[str, Any]:
+def _as_json(played: PlayedDemo, faults: list[str], kept_directory: str | None) -> dict[str, Any]:
     ignored_events = list(played.of("ignored", resumed=True))
     ignored: dict[str, Any] = ignored_events[0] if ignored_events else {}
     view = [{**_given(message), "stand_in": _is_stand_in(message)} for message in played.messages("view")]
@@ -300,7 +300,7 @@ def _as_json(played: PlayedDemo, faults: list[str], kept: str | None) -> dict[st
         "ok": not faults,
         "faults": faults,
         "log_path": played.log_path,
-        "kept": kept,
+        "kept": kept_directory,
         "ended_by": played.killed,
         "acknowledged": [_given(message) for message in played.acknowledged(resumed=False)],
         "recovered": [_given(message) for message in played.messages("recovered")],
@@ -310,7 +310,7 @@ def _as_json(played: PlayedDemo, faults: list[str], kept: str | None) -> dict[st
     }
 
 
-def _show(console: Console, played: PlayedDemo, kept: str | None) -> None:
+def _show(console: Console, played: PlayedDemo, kept_directory: str | None) -> None:
     before = played.acknowledged(resumed=False)
     recovered = played.messages("recovered")
     console.print("A session is killed in the middle of a turn", style="bold")
@@ -339,7 +339,8 @@ def _show(console: Console, played: PlayedDemo, kept: str | None) -> None:
     console.print("\n6. Where the log lies", style="bold")
     console.print(f"   {played.log_path}", soft_wrap=True)
     console.print(
-        f"   Kept in {kept}" if kept else "   Removed with the demo's directory; --keep leaves it.", soft_wrap=True
+        f"   Kept in {kept_directory}" if kept_directory else "   Removed with the demo's directory; --keep leaves it.",
+        soft_wrap=True,
     )
 
 

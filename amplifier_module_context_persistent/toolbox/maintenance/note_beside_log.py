@@ -150,10 +150,10 @@ class WrittenFiles:
             file.finish()
 
 
-def _contents(named: dict[str, Any]) -> dict[str, list[Content]]:
+def _contents(noted_files: dict[str, Any]) -> dict[str, list[Content]]:
     """Return the entries of a note that have the right types and name a file in the log's own directory."""
     found: dict[str, list[Content]] = {}
-    for name, values in named.items():
+    for name, values in noted_files.items():
         if os.path.basename(name) == name and isinstance(values, list):
             found[name] = [(int(pair[0]), str(pair[1])) for pair in values if _is_content(pair)]
     return found

@@ -69,21 +69,21 @@ class Answers:
     _seen: dict[str, tuple[float, Overview]] = field(default_factory=dict)
     """The list entries of sessions that were read, each with the time of the log's last change, by the log's path."""
 
-    def search_sessions(self, given: Arguments) -> Answer:
+    def search_sessions(self, arguments: Arguments) -> Answer:
         """Find the messages that answer a question best.
 
         Raises:
             UnknownError: an argument is wrong, or there is no such session.
         """
-        wanted = _filter(given)
+        wanted = _filter(arguments)
         sessions = self.scope.sessions(wanted)
         search = self._search(sessions)
-        tools = (given["tool"],) if given.get("tool") else ()
-        narrowing = Narrowing(given.get("role"), tools, wanted.since_s, wanted.until_s)
-        first = given.get("offset", 0)
-        most = first + given.get("limit", _ANSWERS)
+        tools = (arguments["tool"],) if arguments.get("tool") else ()
+        narrowing = Narrowing(arguments.get("role"), tools, wanted.since_s, wanted.until_s)
+        first = arguments.get("offset", 0)
+        most = first + arguments.get("limit", _ANSWERS)
         try:
-            best_answers = best_messages(search, given["question"], most=most, narrowing=narrowing, shown=_shown)
+            best_answers = best_messages(search, arguments["question"], most=most, narrowing=narrowing, shown=_shown)
         except RecallError as error:  # it names the argument of `recall`
             raise UnknownError(f"question: {str(error).removeprefix('query: ')}") from error
         answer: Answer = {"indexed_sessions": best_answers.indexed, "sessions": best_answers.sessions}
@@ -148,7 +148,7 @@ class Answers:
             answer["forks"] = len(found.forks)
         return answer
 
-    def read_session(self, given: Arguments) -> Answer:
+    def read_session(self, arguments: Arguments) -> Answer:
         """Read the messages around a message, the messages of a turn, or an outline; as many as fit.
 
         In the answer, `next_number` and `next_offset` say where to continue.
@@ -156,21 +156,21 @@ class Answers:
         Raises:
             UnknownError: there is no such session, turn or message, or both a turn and a message are given.
         """
-        session = self.scope.session(given["session"])
+        session = self.scope.session(arguments["session"])
         with Transcript(session.path) as transcript:
             answer = self._where(session) | {"messages_in_session": len(transcript)}
-            if given.get("outline"):
+            if arguments.get("outline"):
                 return answer | _outline(transcript, answer)
-            start, stop = _range(transcript, given)
+            start, stop = _range(transcript, arguments)
             messages = list[Answer]()
             next_number = None
             for placed in transcript.placed(start, stop):
                 if not may_be_shown(placed.message):
                     continue
                 offset = 0
-                is_asked_for = given.get("number", placed.number) == placed.number
+                is_asked_for = arguments.get("number", placed.number) == placed.number
                 if is_asked_for and not messages:  # only the first message can be continued
-                    offset = given.get("offset", 0)
+                    offset = arguments.get("offset", 0)
                 entry = _part_of_message(placed, offset)
                 if not fits(answer | {"messages": [*messages, entry]}):
                     next_number = placed.number
@@ -183,12 +183,12 @@ class Answers:
                 answer["next_number"] = next_number
             return answer
 
-    def list_sessions(self, given: Arguments) -> Answer:
+    def list_sessions(self, arguments: Arguments) -> Answer:
         """Return the sessions of the scope, those with the newest messages first, and those without times last."""
-        overviews = self._overviews(self.scope.sessions(_filter(given)))
+        overviews = self._overviews(self.scope.sessions(_filter(arguments)))
         overviews.sort(key=lambda overview: (-overview.known_s, overview.session.id))
-        first = given.get("offset", 0)
-        stop = first + given.get("limit", _SESSIONS)
+        first = arguments.get("offset", 0)
+        stop = first + arguments.get("limit", _SESSIONS)
         listed = []
         for overview in overviews[first:stop]:
             entry = self._where(overview.session)
@@ -200,31 +200,31 @@ class Answers:
         answer: Answer = {"in_scope": len(overviews)}
         return answer | _page("sessions", listed, first, lambda some: fits(answer | {"sessions": some}))
 
-    def files_touched(self, given: Arguments) -> Answer:
+    def files_touched(self, arguments: Arguments) -> Answer:
         """Return the files that a session read and changed, or the sessions that used a file.
 
         Raises:
             UnknownError: an argument is wrong, or there is no such session.
         """
-        if given.get("session"):
-            session = self.scope.session(given["session"])
+        if arguments.get("session"):
+            session = self.scope.session(arguments["session"])
             answer: Answer = self._where(session)
-            files = _files_of(session, given.get("path", ""))
+            files = _files_of(session, arguments.get("path", ""))
             return answer | {"files": in_limit(files, lambda some: fits(answer | {"files": some}))}
-        if not given.get("path"):
+        if not arguments.get("path"):
             raise UnknownError("give session or path")
         found = list[Answer]()
         unreadable = list[str]()
         looked_at = 0
         deadline = time.monotonic() + _MOST_FILES_S
-        sessions = self.scope.sessions(_filter(given))
+        sessions = self.scope.sessions(_filter(arguments))
         for session in sorted(sessions, key=lambda session: -session.modified_s):
             if time.monotonic() > deadline:
                 break
             looked_at += 1
             try:
                 where = self._where(session)
-                found += [where | file for file in _files_of(session, given["path"])]
+                found += [where | file for file in _files_of(session, arguments["path"])]
             except Exception as error:
                 logger.debug("%s: its files cannot be told", session.path, exc_info=error)
                 unreadable.append(session.id)
@@ -330,29 +330,29 @@ def _part_of_message(placed: LiveMessage, offset: int) -> Answer:
     return entry
 
 
-def _range(transcript: Transcript, given: Arguments) -> tuple[int, int]:
+def _range(transcript: Transcript, arguments: Arguments) -> tuple[int, int]:
     """Return the positions of the first wanted message and after the last wanted message.
 
     Raises:
         UnknownError: there is no such turn or message, or both are asked for.
     """
-    if "turn" in given and "number" in given:
+    if "turn" in arguments and "number" in arguments:
         raise UnknownError("turn, number: give one of them")
-    number_of_turn = given.get("turn")
+    number_of_turn = arguments.get("turn")
     if number_of_turn:
         turns = transcript.turns()
         if not 1 <= number_of_turn <= len(turns):
             raise UnknownError(f"turn: the session has {len(turns):,}")
         turn = turns[number_of_turn - 1]
         return turn.start, turn.stop
-    number = given.get("number", 1)
+    number = arguments.get("number", 1)
     if not 1 <= number <= max(1, len(transcript)):
         raise UnknownError(f"number: the session has {len(transcript):,} messages")
     start = number - 1
-    is_page = "count" in given or "offset" in given
+    is_page = "count" in arguments or "offset" in arguments
     if not is_page:  # the message in its context
         start = max(0, start - _BEFORE)
-    return start, min(len(transcript), start + given.get("count", _MESSAGES))
+    return start, min(len(transcript), start + arguments.get("count", _MESSAGES))
 
 
 def _outline(transcript: Transcript, answer: Answer) -> Answer:

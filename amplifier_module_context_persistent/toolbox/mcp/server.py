@@ -144,20 +144,20 @@ def _answered(answers: Answers, name: str, arguments: Mapping[str, Any]) -> Call
     return CallToolResult(content=[TextContent(type="text", text=text)], structured_content=answer)
 
 
-def _failed(said: str) -> CallToolResult:
-    return CallToolResult(content=[TextContent(type="text", text=said)], is_error=True)
+def _failed(text: str) -> CallToolResult:
+    return CallToolResult(content=[TextContent(type="text", text=text)], is_error=True)
 
 
 _TYPES = {"string": str, "integer": int, "boolean": bool}
 
 
-def _what_is_wrong(schema: Mapping[str, Any], given: Mapping[str, Any]) -> str:
+def _what_is_wrong(schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> str:
     """Return why the tool's schema does not allow the arguments of a call; "" if it allows them."""
     properties = schema["properties"]
     for name in schema["required"]:
-        if name not in given:
+        if name not in arguments:
             return f"{name}: it is missing"
-    for name, value in given.items():
+    for name, value in arguments.items():
         if name not in properties:
             return f"{name}: there is no such argument; allowed: {', '.join(properties)}"
         wrong = _what_is_wrong_with(value, properties[name])

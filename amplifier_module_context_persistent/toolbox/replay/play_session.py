@@ -240,9 +240,9 @@ class Player:
                 recalled.add(name)
             measures.evidence.recoverable += 1
 
-    def _bill(self, measures: Measures, asked: Sequence[SummaryExchange], before: Sequence[Message]) -> None:
+    def _bill(self, measures: Measures, exchanges: Sequence[SummaryExchange], before: Sequence[Message]) -> None:
         """Add the policy's own requests for summaries to the measures."""
-        for exchange in asked:
+        for exchange in exchanges:
             sizes = [count_message(message, self._counter) for message in exchange.messages]
             shared = common_prefix(before, exchange.messages)
             measures.summaries.count += 1
@@ -341,20 +341,22 @@ class WholeView:
         whole.before.extend([len(whole.tokens) - 1] * (len(messages) - len(whole.before)))
         return whole
 
-    def _take(self, made: Arrangement, known: Mapping[int, Message], look_at: LookAt) -> bool:
+    def _take(self, arrangement: Arrangement, known: Mapping[int, Message], look_at: LookAt) -> bool:
         """Add the tokens of the next items to the running sums. Return False if an item is out of order."""
         messages_before = len(self.tokens) - 1
-        for number, item in enumerate(made.items):
+        for number, item in enumerate(arrangement.items):
             if item.entry is None:
                 continue
             if item.entry.ordinal < len(self.before):
                 return False
             count = messages_before + number
-            if number > 0 and item.result is None and _leads(made.items[number - 1]):
+            if number > 0 and item.result is None and _leads(arrangement.items[number - 1]):
                 count -= 1  # the inserted message before it is shown only together with it
             self.before.extend([count] * (item.entry.ordinal + 1 - len(self.before)))
         boundary = Config.load({}).truncate_boundary
-        for message in render(made, lambda wanted: (known[entry.ordinal] for entry in wanted), boundary=boundary):
+        for message in render(
+            arrangement, lambda wanted: (known[entry.ordinal] for entry in wanted), boundary=boundary
+        ):
             tokens, inserted_tokens = look_at(message, known)
             self.tokens.append(self.tokens[-1] + tokens)
             self.inserted.append(self.inserted[-1] + inserted_tokens)

@@ -332,11 +332,11 @@ def annotate(transcript: Transcript, number: int, view: Sequence[Message]) -> li
     return pieces
 
 
-def shortening(shown: ShownMessage) -> str:
+def shortening(shown_message: ShownMessage) -> str:
     """Return a label for a message that is elided or inserted, with the part shown; "" for a kept message."""
-    if shown.mark == ELIDED and shown.shown_chars < shown.original_chars:
-        return f"ELIDED: {shown.shown_chars:,} of {shown.original_chars:,} characters"
-    return shown.mark.upper() if shown.mark in (INSERTED, ELIDED) else ""
+    if shown_message.mark == ELIDED and shown_message.shown_chars < shown_message.original_chars:
+        return f"ELIDED: {shown_message.shown_chars:,} of {shown_message.original_chars:,} characters"
+    return shown_message.mark.upper() if shown_message.mark in (INSERTED, ELIDED) else ""
 
 
 def _gaps(marks: Marks, start: int, stop: int) -> Iterator[UnseenRun]:

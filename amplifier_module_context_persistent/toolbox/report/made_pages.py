@@ -159,16 +159,16 @@ def _read(note: Path) -> dict[str, MadePage]:
     return found
 
 
-def _made_page(given: dict[str, Any]) -> MadePage:
+def _made_page(entry: dict[str, Any]) -> MadePage:
     """Return a page from its entry in the note.
 
     Raises:
         TypeError, ValueError, KeyError, IndexError: the entry is malformed.
     """
-    contents = [(int(item[0]), str(item[1])) for item in given["contents"]]
-    below = [str(item) for item in given["below"]]
-    is_being_made = given["is_being_made"] is True
-    return MadePage(str(given["session"]), str(given["place"]), below, contents, is_being_made)
+    contents = [(int(item[0]), str(item[1])) for item in entry["contents"]]
+    below = [str(item) for item in entry["below"]]
+    is_being_made = entry["is_being_made"] is True
+    return MadePage(str(entry["session"]), str(entry["place"]), below, contents, is_being_made)
 
 
 def _ids(sessions: Iterable[SessionFile]) -> list[str]:

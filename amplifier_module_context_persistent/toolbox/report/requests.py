@@ -186,7 +186,7 @@ class RequestReader:
         return self._histories[key]
 
     def _show(
-        self, row: dict[str, Any], noted: PlacedReceipt, past: _PastHistory, total: int, made: RebuiltView | None
+        self, row: dict[str, Any], noted: PlacedReceipt, past: _PastHistory, total: int, rebuilt: RebuiltView | None
     ) -> None:
         """Add the view to a request's row, and the compaction before this request to the list of compactions.
 
@@ -200,23 +200,25 @@ class RequestReader:
         if epoch is not None:
             marks_at_begin, _ = epoch
             marks = _grown(marks_at_begin, total)
-        if made is not None:
-            row["proved"] = _PROVED if made.proved else _NOT_PROVED
-            if not made.proved:
-                row["reason"] = self._reason("; ".join(made.reasons) or "the log was altered since, or its receipt was")
-            if made.messages is not None:
-                past.positions.learn(made.messages)
-                actual = past.marker.mark(made.messages, total)
+        if rebuilt is not None:
+            row["proved"] = _PROVED if rebuilt.proved else _NOT_PROVED
+            if not rebuilt.proved:
+                row["reason"] = self._reason(
+                    "; ".join(rebuilt.reasons) or "the log was altered since, or its receipt was"
+                )
+            if rebuilt.messages is not None:
+                past.positions.learn(rebuilt.messages)
+                actual = past.marker.mark(rebuilt.messages, total)
                 row["inserted"] = actual.inserted
                 is_grown = marks is not None and marks.runs() == actual.runs()
                 if not is_grown:
-                    epoch = actual, self._begin(noted, past, actual, made.messages)
+                    epoch = actual, self._begin(noted, past, actual, rebuilt.messages)
                     marks = actual
         if noted.receipt.plan and is_of_new_plan:
             compaction = self._compaction(row, noted)
-            if compaction is not None and before is not None and marks is not None and made is not None:
+            if compaction is not None and before is not None and marks is not None and rebuilt is not None:
                 _, marks_before = before
-                loss = lost(marks_before, marks, made.messages or (), past.marker)
+                loss = lost(marks_before, marks, rebuilt.messages or (), past.marker)
                 for name in ("elided", "dropped", "summarised", "lacking"):
                     compaction["newly_" + name] = getattr(loss, name) if loss is not None else 0
         self._epoch = epoch
@@ -419,8 +421,8 @@ class ViewTextReader:
             self._texts.append(text)
         return self._numbers[text]
 
-    def _cut(self, original: Message, shown: Message) -> Cut:
-        left = self._bodies.body(0, shown)
+    def _cut(self, original: Message, shown_message: Message) -> Cut:
+        left = self._bodies.body(0, shown_message)
         cut: Cut = []
         for part in self._bodies.body(0, original):
             if left and left[0][0] == part[0]:
@@ -430,12 +432,12 @@ class ViewTextReader:
         return cut
 
 
-def _difference(original: str, shown: str) -> list[Any] | None:
-    if original == shown:
+def _difference(original: str, shown_text: str) -> list[Any] | None:
+    if original == shown_text:
         return None
-    head = shared_beginning(original, shown)
-    tail = shared_beginning(original[head:][::-1], shown[head:][::-1])
-    between = shown[head : len(shown) - tail]
+    head = shared_beginning(original, shown_text)
+    tail = shared_beginning(original[head:][::-1], shown_text[head:][::-1])
+    between = shown_text[head : len(shown_text) - tail]
     return [_units(original[:head]), _units(original[len(original) - tail :]), between]
 
 

@@ -126,14 +126,21 @@ class MessageCopier:
         """Hashes of the ids of earlier messages."""
 
     def copied(
-        self, ordinal: int, message: Message, given: str, line: bytes, hashed: int, *, is_checked: bool = False
+        self,
+        ordinal: int,
+        message: Message,
+        given_message_id: str,
+        line: bytes,
+        hashed: int,
+        *,
+        is_checked: bool = False,
     ) -> CopiedMessage | None:
         """Encode a message. If the message cannot be copied, add it to the refused messages and return None.
 
         Args:
             ordinal: the number of the message in its log.
             message: the message, as parsed from the line.
-            given: its id.
+            given_message_id: its id.
             line: its line.
             hashed: the hash of its id.
             is_checked: whether the message is known to follow the rules of records (`check_message`), and not to be
@@ -143,7 +150,7 @@ class MessageCopier:
         if reason:
             self.refused[ordinal] = reason
             return None
-        own = self._rename(given) if hashed in self._taken else given
+        own = self._rename(given_message_id) if hashed in self._taken else given_message_id
         self._taken.add(hashed)
         try:
             if not is_checked:
@@ -157,7 +164,7 @@ class MessageCopier:
             return None
         timed = bool(timestamp_of(message))
         has_own_id = given_id(message) is not None
-        renamed = given if own != given else None
+        renamed = given_message_id if own != given_message_id else None
         return CopiedMessage(ordinal, str(message["role"]), own, body, timed, renamed, has_own_id)
 
 

@@ -46,12 +46,13 @@ class SourceNames:
     """Whether a session is deleted, and `id_hashes` has all its messages."""
 
 
-def names_in(reader: ReadableLog, gone: Iterable[int] | None = None) -> SourceNames:
+def names_in(reader: ReadableLog, removed_ordinals: Iterable[int] | None = None) -> SourceNames:
     """Return the names by which the session of an open log is recognised in its source, or in a copy of the log.
 
     Args:
         reader: the log.
-        gone: the ordinals of the messages that are purged; None if the whole session is erased, or a text in it.
+        removed_ordinals: the ordinals of the messages that are purged; None if the whole session is erased, or a text
+            in it.
     """
     index = reader.index
     names, count, has_id = _named_by_headers(index.headers)
@@ -59,7 +60,7 @@ def names_in(reader: ReadableLog, gone: Iterable[int] | None = None) -> SourceNa
     content = ""
     if count:
         content = content_name(line[:-CRC_TAIL_BYTES] for _, line in reader.lines(range(count)))
-    ordinals = None if gone is None else list(gone)
+    ordinals = None if removed_ordinals is None else list(removed_ordinals)
     message_names = names_in_stored(reader, ordinals)
     answers = answers_in_stored(reader, ordinals)
     id_hashes = [index.columns.id_hashes[ordinal] for ordinal in ordinals or ()]

@@ -61,11 +61,11 @@ def talk_in_stored(reader: ReadableLog, gone: set[int] | None = None) -> list[Ta
     return names if len(live) == len(every) else [*names, *_names_in(reader, every, gone)]
 
 
-def _names_in(reader: ReadableLog, history: Sequence[int], gone: set[int] | None) -> list[TalkName]:
+def _names_in(reader: ReadableLog, history: Sequence[int], removed_ordinals: set[int] | None) -> list[TalkName]:
     history = history[:_MOST_MESSAGES]
     begins = first_own(reader)
-    if gone is not None:
-        begins = max(begins, min(gone.intersection(history), default=len(reader.index)))
+    if removed_ordinals is not None:
+        begins = max(begins, min(removed_ordinals.intersection(history), default=len(reader.index)))
 
     def messages() -> Iterator[tuple[bool, Message]]:
         for start in range(0, len(history), _READ_AT_ONCE):

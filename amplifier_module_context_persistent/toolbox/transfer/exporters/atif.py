@@ -99,7 +99,7 @@ class _StepWriter:
                 yield self._steps.popleft()
         yield from self._steps
 
-    def _take(self, message: Message, asked: PlacedReceipt | None) -> None:
+    def _take(self, message: Message, receipt: PlacedReceipt | None) -> None:
         role = str(message.get("role"))
         metadata = metadata_of(message)
         call_id = result_id_of(message)
@@ -110,7 +110,7 @@ class _StepWriter:
             self._begin("system", message, "")
             self._observe(message, call_id)
         elif role == "assistant":
-            self._agent(message, asked)
+            self._agent(message, receipt)
         elif self._open is not None and metadata.get("source") == "atif:observation":
             self._observe(message, None)
         else:
@@ -121,20 +121,20 @@ class _StepWriter:
             source = "user" if is_person else "system"
             self._begin(source, message, _content(blocks_without_calls(message)))["extra"] = {OWN: own}
 
-    def _begin(self, source: str, message: Message, said: Any) -> Step:
+    def _begin(self, source: str, message: Message, content: Any) -> Step:
         """Begin a new step and return it. The last step is complete then."""
         self._number += 1
-        step: Step = {"step_id": self._number, "source": source, "message": said}
+        step: Step = {"step_id": self._number, "source": source, "message": content}
         if (time := timestamp_of(message)) and instant_of(time) is not None:
             step["timestamp"] = time
         self._steps.append(step)
         self._open = None
         return step
 
-    def _agent(self, message: Message, asked: PlacedReceipt | None) -> None:
+    def _agent(self, message: Message, receipt: PlacedReceipt | None) -> None:
         """Add the step of an answer. If the system prompt has changed, first add a step with the prompt."""
-        if asked is not None:
-            self._add_head(asked.receipt.hashes.head)
+        if receipt is not None:
+            self._add_head(receipt.receipt.hashes.head)
         metadata = metadata_of(message)
         blocks = blocks_without_calls(message)
         thoughts = [block for block in blocks if is_block(block, THINKING_BLOCKS)]
@@ -159,8 +159,8 @@ class _StepWriter:
         metrics = self._metrics(message)
         if metrics:
             step["metrics"] = metrics
-        if asked is not None:
-            own["request"] = self._request(asked)
+        if receipt is not None:
+            own["request"] = self._request(receipt)
         step["extra"] = {OWN: own}
         self._open = {call_id for call_id, _, _ in calls}
 
@@ -200,10 +200,10 @@ class _StepWriter:
         management = {"type": "compaction", "boundary": "replace"}
         step["extra"] = {"context_management": management, OWN: self._view.redacted(own)}
 
-    def _request(self, asked: PlacedReceipt) -> dict[str, Any]:
+    def _request(self, placed: PlacedReceipt) -> dict[str, Any]:
         """Return the facts of a model call's receipt, with the ranges of steps that the model saw."""
-        receipt = asked.receipt
-        seen = self._ordinals_seen(asked)
+        receipt = placed.receipt
+        seen = self._ordinals_seen(placed)
         steps = {self._step_of[ordinal] for ordinal in seen} - {0}
         facts = {
             "id": receipt.id,
@@ -220,15 +220,15 @@ class _StepWriter:
         clean: dict[str, Any] = self._view.redacted({key: value for key, value in facts.items() if value})
         return clean
 
-    def _ordinals_seen(self, asked: PlacedReceipt) -> Sequence[int]:
+    def _ordinals_seen(self, receipt: PlacedReceipt) -> Sequence[int]:
         """Return the ordinals of the messages that a model call saw: those that its plan keeps, and all later ones."""
-        live: Sequence[int] = asked.live
-        plan = self._view.transcript.book.plan(asked.receipt.plan)
+        live: Sequence[int] = receipt.live
+        plan = self._view.transcript.book.plan(receipt.receipt.plan)
         if plan is None:
             return live
         index = self._view.transcript.reader.index
         try:
-            staying_ordinals, upto = kept_ordinals(replace(index, live=asked.live), plan)
+            staying_ordinals, upto = kept_ordinals(replace(index, live=receipt.live), plan)
         except ValueError:
             return live
         return [*staying_ordinals, *live[upto + 1 :]]

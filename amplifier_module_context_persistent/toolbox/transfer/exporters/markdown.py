@@ -149,13 +149,13 @@ def _part(part: TextPart) -> str:
     return _folded(f"Call of {_code(part.name)}{f': {_code(subject)}' if subject else ''}", body)
 
 
-def _arguments(given: Any) -> str:
+def _arguments(arguments: Any) -> str:
     """Return the arguments of a call as Markdown: commands and texts of several lines unchanged, the rest as JSON."""
-    if not isinstance(given, dict):
-        return fenced(_json(given), "json")
+    if not isinstance(arguments, dict):
+        return fenced(_json(arguments), "json")
     parts = []
     rest = {}
-    for key, value in given.items():
+    for key, value in arguments.items():
         is_text = isinstance(value, str)
         if is_text and key in _COMMANDS:
             parts.append(fenced(value, "sh"))

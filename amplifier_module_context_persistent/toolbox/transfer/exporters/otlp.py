@@ -179,8 +179,8 @@ def _nanoseconds(instant: datetime) -> int:
     return int(instant.timestamp() * 1_000_000) * 1_000
 
 
-def _attributes(told: dict[str, Any]) -> list[dict[str, Any]]:
-    return [{"key": key, "value": _value(value)} for key, value in told.items() if value is not None]
+def _attributes(attributes: dict[str, Any]) -> list[dict[str, Any]]:
+    return [{"key": key, "value": _value(value)} for key, value in attributes.items() if value is not None]
 
 
 def _value(value: Any) -> dict[str, Any]:

@@ -58,9 +58,9 @@ class _Tree:
     parents: list[int] = field(default_factory=list)
 
 
-def _read_one(given: Conversation, account: Account) -> Iterator[Event]:
+def _read_one(source_conversation: Conversation, account: Account) -> Iterator[Event]:
     """Yield a conversation, with its branches."""
-    name, session_id, conversation = given
+    name, session_id, conversation = source_conversation
     facts = named(conversation, title="title", model="default_model_slug")
     if conversation.get("create_time"):
         facts = {**facts, "created": conversation["create_time"]}
@@ -243,25 +243,29 @@ def _id_of(at: SourceObject) -> str:
     return text(mapping(at.value.get("message")).get("id")) or text(at.value.get("id")) or f"chatgpt-{at.number}"
 
 
-def _call(message: dict[str, Any], said: list[Message], own: str) -> Message:
-    written = "\n".join(text(block.get("text")) for block in said)
+def _call(message: dict[str, Any], blocks: list[Message], own: str) -> Message:
+    written = "\n".join(text(block.get("text")) for block in blocks)
     return call(own, text(message.get("recipient")), written)
 
 
-def _message(at: SourceObject, role: str, said: list[Message], calls: list[Message]) -> MessageRead:
+def _message(at: SourceObject, role: str, blocks: list[Message], calls: list[Message]) -> MessageRead:
     message = mapping(at.value.get("message"))
     more = mapping(message.get("metadata"))
     time = message.get("create_time")
     if role == "assistant":
         facts = metadata(_id_of(at), time, provider="openai", model=text(more.get("model_slug")))
-        written = assistant(said, calls, facts)
+        written = assistant(blocks, calls, facts)
     else:
         is_programs = more.get("is_visually_hidden_from_conversation") is True
         kind = text(mapping(message.get("content")).get("content_type"))
         source = None
         if role == "user" and (is_programs or kind in _CONTEXT):
             source = "chatgpt:context"
-        written = {"role": role, "content": plain_content(said), "metadata": metadata(_id_of(at), time, source=source)}
+        written = {
+            "role": role,
+            "content": plain_content(blocks),
+            "metadata": metadata(_id_of(at), time, source=source),
+        }
     return MessageRead(written or {}, at.number)
 
 

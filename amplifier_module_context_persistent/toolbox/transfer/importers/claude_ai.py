@@ -42,9 +42,9 @@ def read(source: Source, account: Account) -> Iterator[Event]:
         yield from _read_one(conversation, account)
 
 
-def _read_one(given: Conversation, account: Account) -> Iterator[Event]:
+def _read_one(source_conversation: Conversation, account: Account) -> Iterator[Event]:
     """Yield a conversation, with its branches."""
-    name, session_id, conversation = given
+    name, session_id, conversation = source_conversation
     facts = named(conversation, **_FACTS)
     entries = list(entries_of(items(conversation.get("chat_messages")), account))
     events = [_events(entry, account) for entry in entries]
@@ -103,15 +103,15 @@ def _events(at: SourceObject, account: Account) -> list[Event]:
     return [KeptEntry(message, number, sender)]
 
 
-def _attachment(given: dict[str, Any]) -> Message:
+def _attachment(attachment: dict[str, Any]) -> Message:
     """Return an attachment's extracted text as a document block."""
-    media_type = text(given.get("file_type"))
+    media_type = text(attachment.get("file_type"))
     source = {
         "type": "text",
         "media_type": media_type if "/" in media_type else "text/plain",
-        "data": text(given.get("extracted_content")),
+        "data": text(attachment.get("extracted_content")),
     }
-    return medium("document", source, text(given.get("file_name")))
+    return medium("document", source, text(attachment.get("file_name")))
 
 
 def _answers(content: list[Message], message: dict[str, Any], message_id: str) -> Iterator[Message]:

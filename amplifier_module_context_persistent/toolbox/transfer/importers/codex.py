@@ -157,13 +157,15 @@ def _message(rollout: Rollout, at: SourceObject, item: dict[str, Any], blocks: l
     rollout.put(MessageRead(message, at.number))
 
 
-def _said_by_agent(rollout: Rollout, at: SourceObject, told: dict[str, Any], kind: str, said: str) -> None:
+def _said_by_agent(
+    rollout: Rollout, at: SourceObject, metadata_of_agent: dict[str, Any], kind: str, words: str
+) -> None:
     """Add a message from another agent to this one: a task, or the result of a task."""
     rollout.account.map(kind)
-    between = named(told, author="author", recipient="recipient")
-    message_id = text(told.get("id")) or rollout.line_id(at.number)
+    between = named(metadata_of_agent, author="author", recipient="recipient")
+    message_id = text(metadata_of_agent.get("id")) or rollout.line_id(at.number)
     facts = metadata(message_id, at.value.get("timestamp"), source="codex:agent", imported=between)
-    rollout.put(MessageRead(user(said, facts), at.number))
+    rollout.put(MessageRead(user(words, facts), at.number))
 
 
 def _note_facts(rollout: Rollout, meta: dict[str, Any]) -> None:

@@ -90,11 +90,13 @@ def _agent_thought(rollout: Rollout, at: SourceObject, thought: str, name: str) 
         rollout.add_reported_line(AnswerLine(at.number, at.value.get("timestamp"), [block], [], thought, name))
 
 
-def _agent_said(rollout: Rollout, at: SourceObject, said: str, name: str) -> None:
-    if _is_exported(rollout, at) or rollout.contains_near_end(said):
+def _agent_said(rollout: Rollout, at: SourceObject, words: str, name: str) -> None:
+    if _is_exported(rollout, at) or rollout.contains_near_end(words):
         rollout.account.skip(name)
     else:
-        rollout.add_reported_line(AnswerLine(at.number, at.value.get("timestamp"), [text_block(said)], [], said, name))
+        rollout.add_reported_line(
+            AnswerLine(at.number, at.value.get("timestamp"), [text_block(words)], [], words, name)
+        )
 
 
 def _is_exported(rollout: Rollout, at: SourceObject) -> bool:
@@ -117,18 +119,18 @@ def _count_tokens(rollout: Rollout, at: SourceObject, info: dict[str, Any]) -> N
     rollout.bill(RequestBill(usage, info, is_exported=_is_exported(rollout, at), line=at.number))
 
 
-def _usage(given: dict[str, Any]) -> dict[str, Any]:
+def _usage(reported: dict[str, Any]) -> dict[str, Any]:
     return usage_of(
-        input_tokens=given.get("input_tokens"),
-        output_tokens=total(given.get("output_tokens")),
-        cache_read_tokens=given.get("cached_input_tokens"),
-        reasoning_tokens=given.get("reasoning_output_tokens"),
+        input_tokens=reported.get("input_tokens"),
+        output_tokens=total(reported.get("output_tokens")),
+        cache_read_tokens=reported.get("cached_input_tokens"),
+        reasoning_tokens=reported.get("reasoning_output_tokens"),
     )
 
 
-def _person_said(rollout: Rollout, at: SourceObject, given: str, name: str) -> None:
+def _person_said(rollout: Rollout, at: SourceObject, event_text: str, name: str) -> None:
     """Note the text of an event that says what a person wrote. If no item says the same, it becomes a message."""
-    words = given.strip()
+    words = event_text.strip()
     rollout.tells_people = True
     rollout.person_hashes.add(hash(words))
     if not words or _mark_person(rollout, words) or _is_exported(rollout, at):
@@ -138,7 +140,7 @@ def _person_said(rollout: Rollout, at: SourceObject, given: str, name: str) -> N
     rollout.add_reported_message(MessageRead(user(words, facts), at.number), words, name)
 
 
-def _mark_person(rollout: Rollout, said: str) -> bool:
+def _mark_person(rollout: Rollout, words: str) -> bool:
     """Mark the last item with this text as a person's, and return whether there is one.
 
     Images and context may be around the text.
@@ -147,7 +149,7 @@ def _mark_person(rollout: Rollout, said: str) -> bool:
         if held.role != "user":
             continue
         message = rollout.message(held)
-        if contains_words(text_in(message["content"]), said):
+        if contains_words(text_in(message["content"]), words):
             facts = {key: value for key, value in message["metadata"].items() if key != "source"}
             rollout.change(held, {**message, "metadata": facts})
             held.source = None

@@ -156,9 +156,9 @@ def _complete(thread: _Thread, at: SourceObject) -> None:
         thread.events.append(KeptEntry(item, number, kind))
 
 
-def _answer(thread: _Thread, number: int, own: str, said: list[Message], calls: list[Message]) -> None:
+def _answer(thread: _Thread, number: int, own: str, blocks: list[Message], calls: list[Message]) -> None:
     facts = metadata(own, provider="openai", model=thread.model)
-    message = assistant([*thread.reasoning, *said], calls, facts)
+    message = assistant([*thread.reasoning, *blocks], calls, facts)
     thread.reasoning = []
     if message is not None:
         thread.events.append(MessageRead(message, number))
@@ -197,11 +197,11 @@ def _output(item: dict[str, Any]) -> tuple[Any, bool]:
     return text(item.get("output")) or text(item.get("status")) or "completed", failed
 
 
-def _mcp_content(given: dict[str, Any]) -> Any:
+def _mcp_content(mcp_result: dict[str, Any]) -> Any:
     """Return the content of an MCP server's result."""
-    message = {"role": "tool", "tool_call_id": "", "content": blocks_of(given.get("content"))}
-    if given.get("structured_content"):
-        message["structuredContent"] = given["structured_content"]
+    message = {"role": "tool", "tool_call_id": "", "content": blocks_of(mcp_result.get("content"))}
+    if mcp_result.get("structured_content"):
+        message["structuredContent"] = mcp_result["structured_content"]
     [read_result] = mcp.read([message])
     content = read_result["content"]
     return plain_content(content) if isinstance(content, list) else content

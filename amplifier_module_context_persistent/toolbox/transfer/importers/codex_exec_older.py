@@ -66,38 +66,38 @@ def as_later(line: Event, number: int) -> Event:
     return _of_call(kind, message) or line
 
 
-def _of_call(kind: str, told: Event) -> Event | None:
+def _of_call(kind: str, message: Event) -> Event | None:
     """Return the event of a call's beginning or end; None for any other event."""
     name, _, when = kind.rpartition("_")
     read = _CALLS.get(name)
     if read is None or when not in ("begin", "end"):
         return None
-    item = {"id": text(told.get("call_id")), **read(told, when)}
+    item = {"id": text(message.get("call_id")), **read(message, when)}
     return {"type": "item.completed" if when == "end" else "item.started", "item": item}
 
 
-def _command(told: Event, when: str) -> Event:
+def _command(message: Event, when: str) -> Event:
     if when == "begin":
-        return {"type": "command_execution", "command": " ".join(map(str, items(told.get("command"))))}
-    streams = "".join(text(told.get(key)) for key in ("stdout", "stderr"))
-    output = text(told.get("aggregated_output")) or streams or text(told.get("formatted_output"))
-    return {"type": "command_execution", "aggregated_output": output, "exit_code": told.get("exit_code")}
+        return {"type": "command_execution", "command": " ".join(map(str, items(message.get("command"))))}
+    streams = "".join(text(message.get(key)) for key in ("stdout", "stderr"))
+    output = text(message.get("aggregated_output")) or streams or text(message.get("formatted_output"))
+    return {"type": "command_execution", "aggregated_output": output, "exit_code": message.get("exit_code")}
 
 
-def _patch(told: Event, when: str) -> Event:
+def _patch(message: Event, when: str) -> Event:
     if when == "begin":
-        return {"type": "file_change", "changes": told.get("changes")}
-    output = "".join(text(told.get(key)) for key in ("stdout", "stderr"))
-    status = "failed" if told.get("success") is False else "completed"
+        return {"type": "file_change", "changes": message.get("changes")}
+    output = "".join(text(message.get(key)) for key in ("stdout", "stderr"))
+    status = "failed" if message.get("success") is False else "completed"
     return {"type": "file_change", "status": status, "output": output}
 
 
-def _mcp_call(told: Event, when: str) -> Event:
-    invocation = mapping(told.get("invocation"))
+def _mcp_call(message: Event, when: str) -> Event:
+    invocation = mapping(message.get("invocation"))
     call = {"type": "mcp_tool_call", **{key: invocation.get(key) for key in ("server", "tool", "arguments")}}
     if when == "begin":
         return call
-    outcome = mapping(told.get("result"))
+    outcome = mapping(message.get("result"))
     if "Err" in outcome:
         return {**call, "status": "failed", "error": {"message": text(outcome["Err"])}}
     result = mapping(outcome.get("Ok"))
@@ -105,18 +105,18 @@ def _mcp_call(told: Event, when: str) -> Event:
     return {**call, "status": status, "result": result}
 
 
-def _search(told: Event, when: str) -> Event:
-    return {"type": "web_search", **({"query": told.get("query")} if when == "end" else {})}
+def _search(message: Event, when: str) -> Event:
+    return {"type": "web_search", **({"query": message.get("query")} if when == "end" else {})}
 
 
 _CALLS = {"exec_command": _command, "patch_apply": _patch, "mcp_tool_call": _mcp_call, "web_search": _search}
 
 
-def _counted(told: Event) -> Event:
-    info = mapping(told.get("info"))
+def _counted(message: Event) -> Event:
+    info = mapping(message.get("info"))
     if info:
         return {"type": COUNTED, "usage": mapping(info.get("total_token_usage"))}
-    return {"type": COUNTED, "last": {key: value for key, value in told.items() if key != "type"}}
+    return {"type": COUNTED, "last": {key: value for key, value in message.items() if key != "type"}}
 
 
 def _completed(kind: str, item_id: str, **more: Any) -> Event:

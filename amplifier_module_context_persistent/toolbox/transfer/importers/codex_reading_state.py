@@ -438,17 +438,17 @@ def text_in(content: Any) -> str:
     return "\n".join(text(block.get("text")) for block in content if block.get("type") == "text").strip()
 
 
-def contains_words(text: str, said: str) -> bool:
+def contains_words(text: str, words: str) -> bool:
     """Return whether a text is what was said, or begins or ends with it on lines of its own, or beside a tag.
 
     Of long words only the first and the last characters are compared.
     """
-    if text == said:
+    if text == words:
         return True
-    begin = said[:_END_CHARS]
-    end = said[-_END_CHARS:]
-    is_cut = len(said) > _END_CHARS
-    if not said:
+    begin = words[:_END_CHARS]
+    end = words[-_END_CHARS:]
+    is_cut = len(words) > _END_CHARS
+    if not words:
         return False
     if text.startswith(begin) and (is_cut or text[len(begin)] in "\n<"):
         return True

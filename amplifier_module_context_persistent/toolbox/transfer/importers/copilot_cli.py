@@ -308,7 +308,7 @@ def _output(data: dict[str, Any]) -> Any:
     return mapping(data.get("error")).get("message", "") if output is None else output
 
 
-def _answer(data: dict[str, Any], message_id: str, told: Message) -> Message | None:
+def _answer(data: dict[str, Any], message_id: str, facts: Message) -> Message | None:
     """Return an answer with its thinking, its text and its calls, or None for an answer without any of these."""
     blocks = list[Message]()
     thought, words = text(data.get("reasoningText")), text(data.get("content"))
@@ -320,7 +320,7 @@ def _answer(data: dict[str, Any], message_id: str, told: Message) -> Message | N
     for at, request in enumerate(map(mapping, items(data.get("toolRequests"))), 1):
         call_id = id_text(request.get("toolCallId")) or f"{message_id}-call{at}"
         calls.append(call(call_id, text(request.get("name")), request.get("arguments")))
-    return assistant(blocks, calls, told)
+    return assistant(blocks, calls, facts)
 
 
 def _told(

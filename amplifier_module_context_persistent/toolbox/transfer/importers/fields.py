@@ -85,9 +85,9 @@ def metadata(message_id: str, time: Any = None, *, failed: bool = False, **more:
     return fields
 
 
-def thinking_block(said: str, signature: str | None = None) -> Message:
+def thinking_block(thinking: str, signature: str | None = None) -> Message:
     """Return reasoning as a content block."""
-    return {"type": "thinking", "thinking": said, "signature": signature}
+    return {"type": "thinking", "thinking": thinking, "signature": signature}
 
 
 def user(content: Any, message_metadata: Mapping[str, Any]) -> Message:

@@ -99,9 +99,9 @@ def _is_own(entry: dict[str, Any]) -> bool:
     return text(entry.get("type")) in _ENTRIES and "content" in entry and "message" not in entry
 
 
-def _note_facts(chat: Chat, given: dict[str, Any]) -> None:
-    chat.session_id = text(given.get("sessionId")) or chat.session_id
-    chat.facts |= named(given, project_hash="projectHash", title="summary", started="startTime", kind="kind")
+def _note_facts(chat: Chat, entry: dict[str, Any]) -> None:
+    chat.session_id = text(entry.get("sessionId")) or chat.session_id
+    chat.facts |= named(entry, project_hash="projectHash", title="summary", started="startTime", kind="kind")
 
 
 def _take(chat: Chat, line: int, entry: dict[str, Any], account: Account, *, is_whole: bool = False) -> None:

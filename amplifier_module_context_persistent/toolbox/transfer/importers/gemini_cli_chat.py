@@ -134,8 +134,8 @@ class Chat:
         """Return whether an event is a result of a call that has one."""
         return isinstance(event, MessageRead) and event.message.get("tool_call_id") in self._answered
 
-    def _message_ids(self, said: ChatEntry) -> list[str]:
-        return [message["metadata"]["message_id"] for message in _messages(self.waiting.all(said.events))]
+    def _message_ids(self, entry: ChatEntry) -> list[str]:
+        return [message["metadata"]["message_id"] for message in _messages(self.waiting.all(entry.events))]
 
 
 def _messages(events: Iterable[Event]) -> list[Message]:

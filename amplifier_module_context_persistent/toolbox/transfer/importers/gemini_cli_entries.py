@@ -156,9 +156,9 @@ def _tool_calls(entry: dict[str, Any], message_id: str) -> list[_ToolCall]:
     return tool_calls
 
 
-def _output(asked: dict[str, Any]) -> Any:
+def _output(function_call: dict[str, Any]) -> Any:
     """Return the result of a call: the function's response, else the displayed text, or None if there is neither."""
-    output, display = asked.get("result"), asked.get("resultDisplay")
+    output, display = function_call.get("result"), function_call.get("resultDisplay")
     if output is None:
         return as_text(display) if display else None
     if isinstance(output, str):

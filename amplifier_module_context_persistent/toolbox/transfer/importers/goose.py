@@ -112,12 +112,12 @@ def read(source: Source, account: Account) -> Iterator[Event]:
     yield from talk.events
 
 
-def _note_facts(talk: _Conversation, given: dict[str, Any]) -> None:
-    talk.session_id = text(given.get("id"))
-    title = text(given.get("name")) or text(given.get("description"))
+def _note_facts(talk: _Conversation, session_info: dict[str, Any]) -> None:
+    talk.session_id = text(session_info.get("id"))
+    title = text(session_info.get("name")) or text(session_info.get("description"))
     talk.facts.clear()
-    talk.facts |= {**named(given, **_FACTS), **({"title": title} if title else {})}
-    talk.model = text(mapping(given.get("model_config")).get("model_name"))
+    talk.facts |= {**named(session_info, **_FACTS), **({"title": title} if title else {})}
+    talk.model = text(mapping(session_info.get("model_config")).get("model_name"))
 
 
 def _take(talk: _Conversation, at: SourceObject, account: Account) -> None:
@@ -219,7 +219,7 @@ def _has_failed(block: Message) -> bool:
     return tool_result.get("status") == "error" or mapping(tool_result.get("value")).get("isError") is True
 
 
-def _result(block: Message, told: dict[str, Any]) -> Message:
+def _result(block: Message, facts: dict[str, Any]) -> Message:
     tool_result = mapping(block.get("toolResult"))
     value = tool_result.get("value")
     if tool_result.get("status") == "error":
@@ -230,7 +230,7 @@ def _result(block: Message, told: dict[str, Any]) -> Message:
         [read_result] = mcp.read([{"role": "tool", "tool_call_id": "", **listed}])
         read_content = read_result["content"]
         content = plain_content(list(map(_bare, read_content))) if isinstance(read_content, list) else read_content
-    return result(text(block.get("id")), content, told)
+    return result(text(block.get("id")), content, facts)
 
 
 def _bare(block: Message) -> Message:
@@ -244,13 +244,13 @@ def _is_answer(event: Event) -> TypeGuard[MessageRead]:
     return isinstance(event, MessageRead) and event.message["role"] == "assistant"
 
 
-def _report(talk: _Conversation, given: dict[str, Any]) -> None:
+def _report(talk: _Conversation, session_info: dict[str, Any]) -> None:
     """Add the usage of all answers together to the last answer."""
     answers = list(filter(_is_answer, talk.events))
     usage = usage_of(
-        input_tokens=given.get("accumulated_input_tokens"),
-        output_tokens=given.get("accumulated_output_tokens"),
-        cost_usd=given.get("accumulated_cost"),
+        input_tokens=session_info.get("accumulated_input_tokens"),
+        output_tokens=session_info.get("accumulated_output_tokens"),
+        cost_usd=session_info.get("accumulated_cost"),
     )
     if answers and usage:
         facts = answers[-1].message["metadata"]

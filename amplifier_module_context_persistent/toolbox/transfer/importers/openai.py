@@ -251,37 +251,37 @@ def _message(at: SourceObject, model: str, open_function: str) -> Message | None
     return converted
 
 
-def _answer(message: Message, message_id: str, time: Any, given: dict[str, Any], model: str) -> Message | None:
+def _answer(message: Message, message_id: str, time: Any, own_metadata: dict[str, Any], model: str) -> Message | None:
     """Return an answer, or None for an answer with neither content nor calls.
 
     Args:
         message: the message in the file.
         message_id: the id of the answer.
         time: its time.
-        given: the metadata that a message of this package has in the file.
+        own_metadata: the metadata that a message of this package has in the file.
         model: the model that the file names, if the message names none.
     """
     blocks, calls = read_chat_answer(message)
-    blocks = [_signed(block, given) for block in blocks]
+    blocks = [_signed(block, own_metadata) for block in blocks]
     for number, tool_call in enumerate(calls, 1):
         ending = "call" if is_older_call(message) else f"call{number}"
         tool_call["id"] = text(tool_call["id"]) or f"{message_id}-{ending}"
     facts = metadata(
         message_id,
         time,
-        provider=text(given.get("provider")) or "openai",
-        model=text(message.get("model")) or text(given.get("model")) or model,
-        stop_reason=text(message.get("finish_reason")) or text(given.get("stop_reason")),
-        usage=usage_of_openai(message.get("usage")) or mapping(given.get("usage")),
+        provider=text(own_metadata.get("provider")) or "openai",
+        model=text(message.get("model")) or text(own_metadata.get("model")) or model,
+        stop_reason=text(message.get("finish_reason")) or text(own_metadata.get("stop_reason")),
+        usage=usage_of_openai(message.get("usage")) or mapping(own_metadata.get("usage")),
     )
     return assistant(blocks, calls, facts)
 
 
-def _signed(block: Message, given: dict[str, Any]) -> Message:
+def _signed(block: Message, own_metadata: dict[str, Any]) -> Message:
     """Return a block; a thinking block gets its signature, which this package's own export has in the metadata."""
     if block.get("type") != "thinking" or "signature" in block:
         return block
-    return thinking_block(text(block.get("thinking")), text(given.get("signature")) or None)
+    return thinking_block(text(block.get("thinking")), text(own_metadata.get("signature")) or None)
 
 
 def _content(content: Any) -> Any:

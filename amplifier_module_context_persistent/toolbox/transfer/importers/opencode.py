@@ -77,34 +77,34 @@ def _summary_in(parts: list[dict[str, Any]]) -> str:
     return "\n".join(text(part.get("text")) for part in parts if part.get("type") == "text").strip()
 
 
-def _compaction(number: int, told: dict[str, Any], parts: list[dict[str, Any]], tail: str) -> Iterator[Event]:
+def _compaction(number: int, message_info: dict[str, Any], parts: list[dict[str, Any]], tail: str) -> Iterator[Event]:
     """Yield a compaction, and before it an answer without content that has the usage of its request."""
-    message_id = text(told.get("id")) or f"opencode-{number}"
-    time = mapping(told.get("time")).get("created")
-    facts = _facts_of_answer(told, f"{message_id}-request", is_last=True)
+    message_id = text(message_info.get("id")) or f"opencode-{number}"
+    time = mapping(message_info.get("time")).get("created")
+    facts = _facts_of_answer(message_info, f"{message_id}-request", is_last=True)
     paid = assistant([], [], facts)
     if paid is not None:
         yield MessageRead(paid, number)
     yield CompactionEvent(_summary_in(parts), number, message_id=message_id, time=time, keep_from=tail)
 
 
-def _facts_of_answer(told: dict[str, Any], message_id: str, *, is_last: bool) -> dict[str, Any]:
+def _facts_of_answer(message_info: dict[str, Any], message_id: str, *, is_last: bool) -> dict[str, Any]:
     """Return the metadata of a step of an answer; the last step has the usage and the error."""
     at_end: dict[str, Any] = {}
     if is_last:
-        error = mapping(told.get("error"))
+        error = mapping(message_info.get("error"))
         at_end = {
-            "usage": _usage(told),
+            "usage": _usage(message_info),
             "failed": bool(error),
             "error": text(mapping(error.get("data")).get("message")) or text(error.get("name")),
             "imported": {"error": error} if error else {},
         }
     return metadata(
         message_id,
-        mapping(told.get("time")).get("created"),
-        provider=text(told.get("providerID")),
-        model=text(told.get("modelID")),
-        stop_reason=text(told.get("finish")),
+        mapping(message_info.get("time")).get("created"),
+        provider=text(message_info.get("providerID")),
+        model=text(message_info.get("modelID")),
+        stop_reason=text(message_info.get("finish")),
         **at_end,
     )
 
@@ -118,10 +118,10 @@ def _medium(part: dict[str, Any]) -> Message:
 _ADDED_AS_TEXT = ("text/plain", "application/x-directory")
 
 
-def _user(number: int, told: dict[str, Any], parts: list[dict[str, Any]]) -> Iterator[Event]:
+def _user(number: int, message_info: dict[str, Any], parts: list[dict[str, Any]]) -> Iterator[Event]:
     """Yield the message of a person, the message that the program added to it, and the other parts."""
-    message_id = text(told.get("id")) or f"opencode-{number}"
-    time = mapping(told.get("time")).get("created")
+    message_id = text(message_info.get("id")) or f"opencode-{number}"
+    time = mapping(message_info.get("time")).get("created")
     of_person: list[Message] = []
     of_program: list[Message] = []
     for part in parts:
@@ -142,13 +142,13 @@ def _user(number: int, told: dict[str, Any], parts: list[dict[str, Any]]) -> Ite
         yield MessageRead(user(plain_content(of_program), facts), number)
 
 
-def _answer(number: int, told: dict[str, Any], parts: list[dict[str, Any]]) -> Iterator[Event]:
+def _answer(number: int, message_info: dict[str, Any], parts: list[dict[str, Any]]) -> Iterator[Event]:
     """Yield the messages of an answer, step by step. The results of a step's calls follow the step."""
-    message_id = text(told.get("id")) or f"opencode-{number}"
+    message_id = text(message_info.get("id")) or f"opencode-{number}"
     steps = _steps([part for part in parts if part.get("type") in ("text", "reasoning", "tool")])
     for step_number, step in enumerate(steps, 1):
         step_id = message_id if step_number == 1 else f"{message_id}-{step_number}"
-        facts = _facts_of_answer(told, step_id, is_last=step_number == len(steps))
+        facts = _facts_of_answer(message_info, step_id, is_last=step_number == len(steps))
         yield from _step(number, step_id, step, facts)
     for part in parts:
         if part.get("type") not in ("text", "reasoning", "tool", "step-start", "step-finish", "snapshot"):
@@ -166,16 +166,16 @@ def _steps(parts: list[dict[str, Any]]) -> list[list[dict[str, Any]]]:
     return steps
 
 
-def _usage(told: dict[str, Any]) -> dict[str, Any]:
+def _usage(message_info: dict[str, Any]) -> dict[str, Any]:
     """Return the usage of an answer."""
-    count = mapping(told.get("tokens"))
+    count = mapping(message_info.get("tokens"))
     cache = mapping(count.get("cache"))
     return usage_of(
         input_tokens=total(count.get("input"), cache.get("read")),
         output_tokens=total(count.get("output"), count.get("reasoning")),
         cache_read_tokens=cache.get("read"),
         cache_write_tokens=cache.get("write"),
-        cost_usd=told.get("cost"),
+        cost_usd=message_info.get("cost"),
     )
 
 

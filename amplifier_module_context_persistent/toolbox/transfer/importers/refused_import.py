@@ -19,12 +19,12 @@ class TwoSessionsError(ImportRefusedError):
         )
 
 
-def one_session(line: int, known: str, named: str) -> str:
+def one_session(line: int, known: str, named_id: str) -> str:
     """Return the id of a file's session: the known id, else the id that a line names.
 
     Raises:
         TwoSessionsError: the two ids differ.
     """
-    if known and named not in ("", known):
-        raise TwoSessionsError(line, known, named)
-    return known or named
+    if known and named_id not in ("", known):
+        raise TwoSessionsError(line, known, named_id)
+    return known or named_id

@@ -236,7 +236,7 @@ class Source:
         self._is_all_seen = True
         return begin
 
-    def _sample_of(self, said: Sequence[Line]) -> Sample:
+    def _sample_of(self, first_lines: Sequence[Line]) -> Sample:
         """Make the sample from the first lines that are not blank, or from the document if the file is one.
 
         If the first line is not a whole JSON value, the file is probably a document of several lines.
@@ -244,10 +244,10 @@ class Source:
         Raises:
             ImportRefusedError: the document is too large to be read.
         """
-        entries = tuple(line.value for line in said if isinstance(line.value, dict))
-        self._first_error = said[0].error if said else ""
+        entries = tuple(line.value for line in first_lines if isinstance(line.value, dict))
+        self._first_error = first_lines[0].error if first_lines else ""
         if not self._first_error:
-            return Sample(entries, self._only_value(said))
+            return Sample(entries, self._only_value(first_lines))
         if self.size > MOST_DOCUMENT_BYTES:
             return self._sample_of_large(entries)
         try:
@@ -279,14 +279,14 @@ class Source:
             raise ImportRefusedError(self._no_document)
         return Sample(entries)
 
-    def _only_value(self, said: Sequence[Line]) -> Any:
+    def _only_value(self, first_lines: Sequence[Line]) -> Any:
         """Return the only JSON value of a file, or None if the file has several.
 
         The value may be on one line, or a document with other text around it.
         """
-        if len(said) == 1:
-            return said[0].value
-        are_damaged = all(line.error for line in said[1:])
+        if len(first_lines) == 1:
+            return first_lines[0].value
+        are_damaged = all(line.error for line in first_lines[1:])
         if not (are_damaged and self._is_all_seen and self.size <= MOST_DOCUMENT_BYTES):
             return None
         try:

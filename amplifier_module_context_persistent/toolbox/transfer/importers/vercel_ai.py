@@ -88,12 +88,19 @@ def _events(at: SourceObject, message_id: str, model: str, account: Account) -> 
         yield MessageRead(one, number)
 
 
-def _with_metadata(said: Iterable[Message], given: dict[str, Any], message_id: str, model: str) -> Iterator[Message]:
+def _with_metadata(
+    messages: Iterable[Message], source_message: dict[str, Any], message_id: str, model: str
+) -> Iterator[Message]:
     """Yield canonical messages with ids, time and model. What the program wrote is a message of its own."""
-    own_metadata = mapping(given.get("metadata"))
-    time = given.get("createdAt") or own_metadata.get("createdAt") or given.get("ts") or given.get("timestamp")
+    own_metadata = mapping(source_message.get("metadata"))
+    time = (
+        source_message.get("createdAt")
+        or own_metadata.get("createdAt")
+        or source_message.get("ts")
+        or source_message.get("timestamp")
+    )
     count = 0
-    for read_message in said:
+    for read_message in messages:
         parts = [(read_message, "")] if read_message["role"] != "user" else _of_person_and_program(read_message)
         for part, source in parts:
             count += 1

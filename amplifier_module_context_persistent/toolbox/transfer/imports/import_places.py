@@ -221,8 +221,8 @@ def _first_hash(draft: SessionDraft) -> str:
     return hashlib.sha256(draft.bodies[draft.at[0]]).hexdigest()
 
 
-def _derived(given: str, main: SessionDraft) -> str:
-    if not given:
+def _derived(source_name: str, main: SessionDraft) -> str:
+    if not source_name:
         return str(uuid5(NAMESPACE_URL, main.target.key))
     is_named_sub_agent = main.start.kind == "subagent" and main.start.name != ""
-    return f"{given}_{main.start.name}" if is_named_sub_agent else given
+    return f"{source_name}_{main.start.name}" if is_named_sub_agent else source_name

@@ -271,15 +271,15 @@ def _log_is_about_any(log: str, found: Sequence[Erasure]) -> bool:
     return next(concerning(found, names, answers_of=lambda: source.answers), None) is not None
 
 
-def erase_held(there: Side, held: ErasedInBackup, *, now: Callable[[], str]) -> None:
+def erase_held(there: Side, erased_content: ErasedInBackup, *, now: Callable[[], str]) -> None:
     """Remove content from a backup that was erased in the home. A step that fails gets its `why`.
 
     Raises:
         OSError: a copy that was set aside cannot be removed.
     """
-    for path in (*held.asides, *held.torn_tails):
+    for path in (*erased_content.asides, *erased_content.torn_tails):
         path.unlink(missing_ok=True)
-    for step in held.sessions:
+    for step in erased_content.sessions:
         carry_out_erasing(step, now)
     if there.root is not None:
         finish_deletions(there.root)

@@ -71,9 +71,9 @@ class HeldErased:
 class HoldsErasedError(ErasedError):
     """Copies of a session hold erased content, so the session is not synced."""
 
-    def __init__(self, held: list[HeldErased]) -> None:
-        super().__init__("; ".join(map(str, held)))
-        self.held = held
+    def __init__(self, erased_content: list[HeldErased]) -> None:
+        super().__init__("; ".join(map(str, erased_content)))
+        self.held = erased_content
 
 
 @dataclass(frozen=True, slots=True)
