@@ -42,7 +42,7 @@ def to_plain(message: Mapping[str, Any], *, is_stored: bool = False) -> Message:
 def json_copy(message: Any, *, is_stored: bool = False) -> Message:
     """Return a copy of a message in any form, or of the answer of a provider's client, in plain JSON types.
 
-    Values that are nested deeper than records may be become JSON text; bytes of a medium become base64.
+    Values that are nested deeper than a record allows become JSON text. Bytes of a medium become base64.
 
     Raises:
         RecordError: the message is not an object, or it contains a key that is not a string, a number that is not

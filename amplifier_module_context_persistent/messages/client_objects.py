@@ -15,11 +15,11 @@ _PARSED = frozenset({"parsed", "parsed_arguments", "parsed_output"})
 
 
 class NoJsonFormError(Exception):
-    """Raised for an object of another kind."""
+    """Raised for an object that is not an enum, a dataclass or a model with `model_dump`."""
 
 
 def json_form(value: Any) -> Any:
-    """Return what an object has in JSON; its fields may be such objects again.
+    """Return the value of a client's object in JSON. Fields of the value may again be such objects.
 
     Raises:
         NoJsonFormError: the object is of no kind that has a form in JSON.

@@ -32,7 +32,7 @@ def may_be_repair(host_list: Sequence[object], *, has_host: bool) -> bool:
 
 
 def is_same(stored: Message, listed_message: Message) -> bool:
-    """Return whether a message of a list is this live message: same content, and same id if the list gives an id."""
+    """Return whether a host's message is this live message: same content, and same id if the host gives an id."""
     if stored is listed_message:
         return True
     message_id = given_id(listed_message)
@@ -40,7 +40,7 @@ def is_same(stored: Message, listed_message: Message) -> bool:
 
 
 def rest_of(live: Sequence[Message], host_list: Sequence[Message]) -> list[Message] | None:
-    """Return the messages of a list after the whole history; None if the list does not begin with the history."""
+    """Return the messages of a host's list after the whole history; None if the list does not begin with it."""
     place = 0
     for message in live:
         if place < len(host_list) and is_same(message, host_list[place]):
@@ -66,7 +66,7 @@ def rest_of_agent(live: Sequence[Message], agent_list: Sequence[Message]) -> lis
 def after_items(
     live: Sequence[Message], new_items: Sequence[Mapping[str, Any]], read: Sequence[Message], form: str | None
 ) -> list[Message] | None:
-    """Return the history followed by a list's new items as messages.
+    """Return the history, followed by the new items of a host's list as messages.
 
     Return None if the list is not in the form of OpenAI's items or does not begin with the history.
 

@@ -54,7 +54,7 @@ class OwnList:
         return 0 < self._count == self._live == len(log.index.live) and self._messages == len(log.index)
 
     def known_part(self, log: Log, host_list: Sequence[Message]) -> int:
-        """Return how many messages at the beginning of a list were set before; 0 if it does not begin with that list.
+        """Return the length of the list that was set before, if `host_list` begins with all of it; else 0.
 
         Args:
             log: the session's log, which may have been purged since the list was set.

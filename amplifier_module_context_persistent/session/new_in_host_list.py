@@ -138,7 +138,7 @@ class AgentsKnowledge(NamedTuple):
 
 
 def compare_list(log: Log, host_list: Sequence[Message], *, agents: AgentsKnowledge | None = None) -> ListComparison:
-    """Find the new messages of a list. If no message can be taken, count the messages that the log does not have.
+    """Find the new messages of a host's list. If none can be taken, count the messages that the log does not have.
 
     Args:
         log: the session's log.
@@ -219,7 +219,7 @@ def _edited_by_agent(
 
 
 def additions_only(log: Log, host_list: Sequence[Message], *, may_repair: bool = True) -> list[Message] | None:
-    """Return the new messages of a list, or None if the list is not the history with additions only.
+    """Return the new messages of a host's list; None if the list is not the history with additions only.
 
     Sessions whose history a host may replace use this, because additions can be appended without a reset. The result is
     empty for an agent's own list that says what the history says.
@@ -256,7 +256,7 @@ def additions_only(log: Log, host_list: Sequence[Message], *, may_repair: bool =
 
 
 def _has_metadata_of(live: Sequence[Message], host_list: Sequence[Message]) -> bool:
-    """Return whether the metadata of a list's messages says nothing that the history's does not say."""
+    """Return whether the metadata of a host's messages adds nothing to the metadata of the history."""
     if len(live) != len(host_list):
         return False
     for stored, message in zip(live, host_list, strict=True):
@@ -267,7 +267,7 @@ def _has_metadata_of(live: Sequence[Message], host_list: Sequence[Message]) -> b
 
 
 def count_unknown(log: Log, host_list: Sequence[Message]) -> int:
-    """Count the messages of a list that the log does not have. A message is known by its id, else by its content."""
+    """Count the messages of a host's list that the log lacks. A message is known by its id, else by its content."""
     ids: list[str] = []
     contents: list[str] = []
     for message in host_list:
@@ -285,7 +285,7 @@ def count_unknown(log: Log, host_list: Sequence[Message]) -> int:
 
 
 def arranged(history: LiveHistory, alignment: Alignment, tail: Sequence[Message]) -> TakenMessages:
-    """Put the new messages of a list into their places.
+    """Return the messages to take: the new messages of a host's list, in their places.
 
     Args:
         history: the live history.

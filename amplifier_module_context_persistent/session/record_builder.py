@@ -191,7 +191,7 @@ class RecordBuilder:
         return len(index) == self.opened_with and bool(index.live)
 
     def _repeated(self, index: Index, messages: Sequence[Message]) -> int:
-        """Return the number of messages at the start of a list that are the last messages of the log.
+        """Return the number of messages at the start of `messages` that are the last messages of the log.
 
         A process that was killed while it added a list adds the list again, and does not know how much of the list is
         stored.

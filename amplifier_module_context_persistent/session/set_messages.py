@@ -227,7 +227,7 @@ async def _append_additions(store: Store, host_list: Sequence[Message], *, times
 async def _take(
     store: Store, host: Host, host_list: Sequence[Message], *, timestamp: str, agents: AgentsKnowledge | None
 ) -> None:
-    """Append the new messages of a list, if any, and emit an event either way.
+    """Append the new messages of a host's list, if any, and emit an event either way.
 
     Args:
         store: the session's store.

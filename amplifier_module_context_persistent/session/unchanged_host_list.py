@@ -12,7 +12,7 @@ from .growing_list import SYSTEM_ROLES
 
 
 def known_beginning(live: Sequence[Message], host_list: Sequence[object]) -> list[int]:
-    """Find the messages at the beginning of a list that equal messages of the history in every value.
+    """Find the messages at the beginning of a host's list that equal messages of the history in every value.
 
     If a host passes back the history unchanged, this comparison is enough, and takes little more time than reading.
 

@@ -359,7 +359,7 @@ def _is_wordy(value: str) -> bool:
 
 
 def has_salt(value: str) -> bool:
-    """Return whether a short part of a value is no word but letters of both sizes and a digit, as in `Hq7-tarnFjord2`."""
+    """Return whether a short part of a value mixes small letters, capital letters and a digit, as in `Hq7-tarnFjord2`."""
     parts = _SPLIT.split(value)
     return len(parts) > 1 and len(_NUMBERS.findall(value)) > 1 and any(map(_SALT.fullmatch, parts))
 

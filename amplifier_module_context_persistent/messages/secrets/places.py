@@ -10,7 +10,7 @@ from .searched_text import Beginnings, SearchedText
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A place of secrets; a group of its expression is the secret."""
+    """An expression for a place of secrets; a group of the expression is the secret."""
 
     kind: str
     expression: re.Pattern[str]
