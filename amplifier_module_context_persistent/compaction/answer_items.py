@@ -47,18 +47,18 @@ def answer_cut(message: Message, keep_chars: int) -> Cut:
         return prose_cut(keep_chars - keep_chars // 2, keep_chars // 2)
     head_chars, tail_chars = int(HEAD_SHARE * keep_chars), int(TAIL_SHARE * keep_chars)
     room_chars = keep_chars - head_chars - tail_chars
-    shown = list[tuple[int, int, int]]()
+    spans_to_show = list[tuple[int, int, int]]()
     most_used = 0
     for number, text in enumerate(texts_of(message)):
         ends = shown_spans(text, head_chars, tail_chars, prose=True)
         between = [item for item in _items(text) if ends[0][1] <= item.start and item.end <= ends[-1][0]]
         spans = _beginnings(text, between, room_chars)
-        shown += [(number, start, end) for start, end in spans]
+        spans_to_show += [(number, start, end) for start, end in spans]
         most_used = max(most_used, sum([end - start for start, end in spans]))
-    if not shown:
+    if not spans_to_show:
         return prose_cut(int(PROSE_HEAD_SHARE * keep_chars), int(PROSE_TAIL_SHARE * keep_chars))
     unused = room_chars - most_used
-    return prose_cut(head_chars + unused - unused // 2, tail_chars + unused // 2, tuple(shown))
+    return prose_cut(head_chars + unused - unused // 2, tail_chars + unused // 2, tuple(spans_to_show))
 
 
 def _items(text: str) -> Iterator[Item]:

@@ -314,10 +314,10 @@ class UniqueTermsLoss(Loss):
             cache.
         """
         still_shown = self.draft.shown_terms(position) if self.draft.kept[position] else frozenset[str]()
-        gone = self.shown[position] - still_shown
-        self.unique -= gone
+        lost_names = self.shown[position] - still_shown
+        self.unique -= lost_names
         counts = self.counts
-        for name in gone:
+        for name in lost_names:
             groups_left = counts.get(name, 0) - 1  # 0 if a cut that was undone shows the name again
             counts[name] = groups_left
             if groups_left == 1:
@@ -342,7 +342,7 @@ def _count_cached_groups(draft: Draft) -> int:
 
     Such groups are the first ones that the previous plan kept too, up to `SEALED_SHARE` of their tokens.
     """
-    kept = set(draft.request.so_far.plan.keep)
-    known = list(takewhile(kept.__contains__, (group.head.id for group in draft.view.groups)))
+    kept_before = set(draft.request.so_far.plan.keep)
+    known = list(takewhile(kept_before.__contains__, (group.head.id for group in draft.view.groups)))
     sums = list(accumulate(draft.sizes[: len(known)]))
     return bisect_right(sums, SEALED_SHARE * sums[-1]) if sums else 0

@@ -21,11 +21,11 @@ MOST_FILES_OF_A_TOOL = 3  # files of one tool that a marker names; the notice na
 def brief_marker(gap: Gap, *, recall: bool, after_next_call: bool) -> str:
     """Return the shortest text of a marker: the number of messages, the most frequent tools, and the reference."""
     times = _times_by_tool(gap)
-    named = BRIEF_NAMES
+    named_count = BRIEF_NAMES
     if len(times) == BRIEF_NAMES + 1:
-        named += 1  # the name of a third tool is no longer than "other calls"
-    said = [_calls_of(tool, count, ()) for tool, count in times.most_common(named)]
-    return _marker(gap, ", ".join(_with_others(said, times)), recall=recall, after_next_call=after_next_call)
+        named_count += 1  # the name of a third tool is no longer than "other calls"
+    phrases = [_calls_of(tool, count, ()) for tool, count in times.most_common(named_count)]
+    return _marker(gap, ", ".join(_with_others(phrases, times)), recall=recall, after_next_call=after_next_call)
 
 
 def long_marker(gap: Gap, *, recall: bool, after_next_call: bool) -> str:
@@ -39,22 +39,22 @@ def long_marker(gap: Gap, *, recall: bool, after_next_call: bool) -> str:
         tool, _, file = what.partition(" ")
         if file:
             files[tool].append(file)
-    said = [_calls_of(tool, count, files[tool]) for tool, count in times.most_common(MOST_NAMES)]
-    calls = ", ".join(_with_others(said, times))
+    phrases = [_calls_of(tool, count, files[tool]) for tool, count in times.most_common(MOST_NAMES)]
+    calls = ", ".join(_with_others(phrases, times))
     if calls and not gap.after:
         calls = f"you called {calls}"
     return _marker(gap, calls, recall=recall, after_next_call=after_next_call)
 
 
-def _with_others(said: Sequence[str], times: Counter[str]) -> list[str]:
+def _with_others(phrases: Sequence[str], times: Counter[str]) -> list[str]:
     """Return the phrases for the most frequent tools, and one phrase that counts the calls of all other tools.
 
     Args:
-        said: a phrase for each of the most frequent tools, in the order of `times.most_common()`.
+        phrases: a phrase for each of the most frequent tools, in the order of `times.most_common()`.
         times: the number of calls of each tool.
     """
-    others = sum([count for _, count in times.most_common()[len(said) :]])
-    return [*said, f"other calls x{others}"] if others else list(said)
+    others = sum([count for _, count in times.most_common()[len(phrases) :]])
+    return [*phrases, f"other calls x{others}"] if others else list(phrases)
 
 
 def _times_by_tool(gap: Gap) -> Counter[str]:
@@ -86,16 +86,16 @@ def _marker(gap: Gap, calls: str, *, recall: bool, after_next_call: bool) -> str
     """Return the text of a marker with the gap's quotes below it.
 
     Args:
-        gap: the gap.
+        gap: the gap: the number of missing messages, their calls and quotes.
         calls: what is said of the calls in the gap; "" if there were none.
         recall: whether the marker names the reference with which the tool `recall` finds the first message.
         after_next_call: whether the marker is after the results of the group that follows the gap.
     """
     marker = "1 message" if gap.messages == 1 else f"{gap.messages} messages"
     marker += " left out before this call" if after_next_call else " left out"
-    named = [*_texts_in(gap), calls] if calls else _texts_in(gap)
-    if named:
-        marker += f": {', '.join(named)}"
+    parts = [*_texts_in(gap), calls] if calls else _texts_in(gap)
+    if parts:
+        marker += f": {', '.join(parts)}"
     if recall and gap.reference:
         marker += f"; recall {gap.reference}"
     return "\n".join([f"[{marker}]", *[quote.text for quote in gap.said]])
@@ -103,11 +103,11 @@ def _marker(gap: Gap, calls: str, *, recall: bool, after_next_call: bool) -> str
 
 def _calls_of(tool: str, times: int, files: Sequence[str]) -> str:
     """Return a phrase with a tool, its files and the number of its calls, such as `Edit a.py, b.py and 2 more x12`."""
-    said = tool
+    phrase = tool
     if files:
-        said += f" {', '.join(files[:MOST_FILES_OF_A_TOOL])}"
+        phrase += f" {', '.join(files[:MOST_FILES_OF_A_TOOL])}"
     if len(files) > MOST_FILES_OF_A_TOOL:
-        said += f" and {len(files) - MOST_FILES_OF_A_TOOL} more"
+        phrase += f" and {len(files) - MOST_FILES_OF_A_TOOL} more"
     if times > 1:
-        said += f" x{times}"
-    return said
+        phrase += f" x{times}"
+    return phrase

@@ -192,54 +192,55 @@ def kept_after(entries: Sequence[Entry], first_kept: int) -> list[Entry]:
     before = entries[:at]
     after = entries[at:]
     groups = tool_groups(before)
-    held = set[int]()
+    staying = set[int]()
     for group in groups:
         if any(entry.pinned for entry in group.entries()):
-            held |= {entry.ordinal for entry in group.entries()}
+            staying |= {entry.ordinal for entry in group.entries()}
     question = last_human(groups)
     if question is not None and not any(entry.human for entry in after):
-        held |= {entry.ordinal for entry in groups[question].entries()}
+        staying |= {entry.ordinal for entry in groups[question].entries()}
     stays = list[Entry]()
     for entry in before:
         is_reminder = entry.origin.late and entry.origin.source == "hook"
-        if entry.ordinal in held or (entry.instructs and not is_reminder):
+        if entry.ordinal in staying or (entry.instructs and not is_reminder):
             stays.append(entry)
     return [*stays, *after]
 
 
 def plan_with(
-    item: NativeItem, before: Plan, kept: Sequence[Entry], cut_tokens: Mapping[str, int], plan: Plan
+    item: NativeItem, before: Plan, staying_entries: Sequence[Entry], cut_tokens: Mapping[str, int], plan: Plan
 ) -> tuple[Plan, dict[str, int]]:
     """Make a plan that shows an item, and shows the kept entries as the previous plan did.
 
     Args:
-        item: the item.
+        item: the item of the provider, which replaces the older part of the view.
         before: the previous plan.
-        kept: the entries that stay.
+        staying_entries: the entries that stay.
         cut_tokens: the tokens of the messages that the previous plan cuts, by message id.
         plan: a plan with an id, sizes and counts, to be completed.
 
     Returns:
         The completed plan, and the tokens of the messages that it cuts, by message id.
     """
-    ids = [entry.id for entry in kept if entry.id]
-    named = frozenset(ids)
+    ids = [entry.id for entry in staying_entries if entry.id]
+    staying_ids = frozenset(ids)
     making = replace(plan.making, strategy=NATIVE, step=before.making.step)
-    cuts = {key: cut for key, cut in before.cuts.items() if key in named}
-    first = _first_of_conversation(kept)
-    told = named - {first}  # the item replaces what was before the first message, and so what was told of it
+    cuts = {key: cut for key, cut in before.cuts.items() if key in staying_ids}
+    first = _first_of_conversation(staying_entries)
+    # The messages before which the plan may still name a gap. Before the first message, the item says what was there.
+    gap_ends = staying_ids - {first}
     gaps = before.left_out.gaps
     if gaps is not None:
-        gaps = tuple([gap for gap in gaps if gap.before in told])
+        gaps = tuple([gap for gap in gaps if gap.before in gap_ends])
     plan = replace(
         plan,
         keep=tuple(ids),
         cuts=cuts,
-        silent=before.silent & named,
-        media={key: numbers for key, numbers in before.media.items() if key in named},
-        closed={key: calls for key, calls in before.closed.items() if key in named},
+        silent=before.silent & staying_ids,
+        media={key: numbers for key, numbers in before.media.items() if key in staying_ids},
+        closed={key: calls for key, calls in before.closed.items() if key in staying_ids},
         left_out=replace(plan.left_out, hidden=before.left_out.hidden, gaps=gaps),
-        notice=before.notice if before.notice.before in told else Notice(),
+        notice=before.notice if before.notice.before in gap_ends else Notice(),
         making=making,
         rules=replace(plan.rules, no_recall=before.rules.no_recall),
         native=item,

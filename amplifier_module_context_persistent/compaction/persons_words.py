@@ -180,7 +180,7 @@ def told_lines(message: Message) -> list[Told]:
     return [Told(len(text), prominent_lines(text)) for text in texts_of(message)]
 
 
-def words_cut(told: Iterable[Told], keep_chars: int) -> Cut:
+def words_cut(told_texts: Iterable[Told], keep_chars: int) -> Cut:
     """Return the cut that keeps the head, the tail and prominent lines of each text of a person's message.
 
     Head and tail together have `keep_chars` characters. The prominent lines between them have at most half as many
@@ -188,7 +188,7 @@ def words_cut(told: Iterable[Told], keep_chars: int) -> Cut:
     """
     cut = prose_cut(keep_chars - keep_chars // 2, keep_chars // 2)
     lines = list[tuple[int, int, int]]()
-    for number, (chars, standing) in enumerate(told):
+    for number, (chars, standing) in enumerate(told_texts):
         start = cut.head_chars
         end = chars - cut.tail_chars
         room = max(keep_chars // 2, MOST_LINE_CHARS)

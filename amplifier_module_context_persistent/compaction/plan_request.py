@@ -18,7 +18,7 @@ FALLBACK = "truncate"  # the strategy if the configured one needs a provider's a
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """A text that replaces some messages of the history."""
+    """A text that replaces messages of the history."""
 
     text: str
     ordinals: frozenset[int]

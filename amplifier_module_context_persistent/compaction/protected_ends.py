@@ -91,7 +91,7 @@ def _take_in_turn(
     ordinals = set[int]()
     while sides:
         side = min(sides, key=tokens.__getitem__)
-        group = next((one for one in sides[side] if one.position not in taken), None)
+        group = next((candidate for candidate in sides[side] if candidate.position not in taken), None)
         if group is None or sum(tokens.values()) + group.tokens > room_tokens or group.messages > room_messages:
             del sides[side]
             continue

@@ -71,15 +71,15 @@ class RequestLimits:
 
     def allow(self, media: Sequence[ShownMedium], rest_bytes: int) -> bool:
         """Return whether a request may contain all these media, if the rest of the request has `rest_bytes` bytes."""
-        edges = [one.medium.edge for one in media if one.medium.kind == IMAGE]
-        pages = sum([one.medium.pages for one in media])
+        edges = [shown.medium.edge for shown in media if shown.medium.kind == IMAGE]
+        pages = sum([shown.medium.pages for shown in media])
         if len(edges) > self.images:
             return False
         if pages and len(edges) + pages > self.pages:
             return False
         if len(edges) > self.few_images and max(edges) > self.edge_of_many:
             return False
-        return rest_bytes + sum([one.medium.chars for one in media]) <= self.request_bytes
+        return rest_bytes + sum([shown.medium.chars for shown in media]) <= self.request_bytes
 
     def halved(self, rest_bytes: int) -> RequestLimits:
         """Return half of the limits on bytes, images and pages.
@@ -110,15 +110,16 @@ STRICTEST = RequestLimits(**{name: min(getattr(one, name) for one in PUBLISHED.v
 """The limits for a provider that is not in the table: the lowest of each number in the table, and all types."""
 
 
-def limits_of(family: str, config: Config, told: Mapping[str, Any] | None = None) -> RequestLimits:
+def limits_of(family: str, config: Config, told_limits: Mapping[str, Any] | None = None) -> RequestLimits:
     """Return the limits of a request to a provider of this family, lowered to the configured limits.
 
     Args:
         family: the family of the provider.
         config: the configured limits on bytes and images.
-        told: limits that the provider reports itself, by the field of `RequestLimits`; they replace published ones.
+        told_limits: limits that the provider reports itself, by the field of `RequestLimits`; they replace published
+            ones.
     """
-    limits = replace(PUBLISHED.get(family, STRICTEST), **(told or {}))
+    limits = replace(PUBLISHED.get(family, STRICTEST), **(told_limits or {}))
     most_bytes = config.max_request_bytes
     most_images = config.max_images
     return replace(limits, request_bytes=min(limits.request_bytes, most_bytes), images=min(limits.images, most_images))
@@ -139,14 +140,14 @@ def read_told(published: Any) -> dict[str, int]:
 
     The limits are attributes, keys, or keys of `defaults`. Values that are not whole numbers are ignored.
     """
-    told = dict[str, int]()
+    limits = dict[str, int]()
     for limit, names in _TOLD.items():
         least = 1 if limit == "request_bytes" else 0
         for name in names:
             value = said_by(published, name)
             if type(value) is int and value >= least:
-                told[limit] = value
-    return told
+                limits[limit] = value
+    return limits
 
 
 def said_by(published: Any, name: str) -> Any:
@@ -188,16 +189,20 @@ def media_beyond(items: Sequence[Item], limits: RequestLimits, fixed_bytes: int)
     Returns:
         The indexes of the media in their message, by the message's ordinal.
     """
-    shown = _media_in(items)
-    if not shown:
+    media = _media_in(items)
+    if not media:
         return {}
-    refused = [one for one in shown if not limits.accepts(one.medium)]
-    accepted = [one for one in shown if limits.accepts(one.medium)]
-    rest_bytes = view_bytes(items) + fixed_bytes - sum(one.medium.chars for one in shown)
+    refused = [shown_medium for shown_medium in media if not limits.accepts(shown_medium.medium)]
+    accepted = [shown_medium for shown_medium in media if limits.accepts(shown_medium.medium)]
+    rest_bytes = view_bytes(items) + fixed_bytes - sum(shown_medium.medium.chars for shown_medium in media)
     rest_bytes = min(rest_bytes, limits.request_bytes // 2)  # a plan has to shorten more text than that
     turn = turn_start(items)
-    newer = [one for one in accepted[:-1] if one.position >= turn or one.entry.pinned or one.entry.changes.protected]
-    older = [one for one in accepted[:-1] if one not in newer]
+    newer = [
+        shown_medium
+        for shown_medium in accepted[:-1]
+        if shown_medium.position >= turn or shown_medium.entry.pinned or shown_medium.entry.changes.protected
+    ]
+    older = [shown_medium for shown_medium in accepted[:-1] if shown_medium not in newer]
     left_out = _left_out([older, newer, accepted[-1:]], limits, rest_bytes)
     return _by_message([*refused, *left_out])
 
@@ -210,7 +215,7 @@ def _left_out(
     If a class is left out only in part, the remaining media have to meet half of the limits.
     """
     halved = limits.halved(rest_bytes)
-    in_order = [one for media in classes for one in media]
+    in_order = [medium for media in classes for medium in media]
     # The numbers of left-out media with which no class is left out in part.
     whole_classes = {0, *accumulate(len(media) for media in classes)}
     for count in range(len(in_order)):
@@ -230,18 +235,18 @@ def all_media(items: Sequence[Item], *, spared: int) -> dict[int, frozenset[int]
     Returns:
         The indexes of the media in their message, by the message's ordinal.
     """
-    shown = list[ShownMedium]()
-    for one in _media_in(items):
-        entry = one.entry
+    media = list[ShownMedium]()
+    for medium in _media_in(items):
+        entry = medium.entry
         if not (entry.human or entry.pinned or entry.changes.protected):
-            shown.append(one)
-    return _by_message(shown[: len(shown) - spared])
+            media.append(medium)
+    return _by_message(media[: len(media) - spared])
 
 
 def _by_message(media: Iterable[ShownMedium]) -> dict[int, frozenset[int]]:
     chosen: dict[int, set[int]] = {}
-    for one in media:
-        chosen.setdefault(one.entry.ordinal, set()).add(one.number)
+    for shown in media:
+        chosen.setdefault(shown.entry.ordinal, set()).add(shown.number)
     return {ordinal: frozenset(numbers) for ordinal, numbers in chosen.items()}
 
 

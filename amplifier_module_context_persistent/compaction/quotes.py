@@ -3,7 +3,7 @@
 A gap is a place where a view leaves out messages; its marker is the line that says so. The text that the model writes
 beside its calls, and a person's answer to a call, often give the only reason for a decision or a failure. They are a
 few words beside long arguments and results. So the tool group (a message with the results of its calls) is left out,
-and these words stay, shortened.
+and their words stay, shortened.
 
 Rules:
 - Three kinds of text are quoted: the model's texts of at least `LEAST_SAID_CHARS`, a person's words when rejecting a
@@ -143,8 +143,8 @@ def _quotes(wanted: Iterable[Quotable], messages: Mapping[str, Message]) -> Iter
             text = reason[1] if reason is not None else ""
         if words == _SAID:
             text = _without_announcement(text)
-        if said := shortened(text):
-            yield Quote(entry.id, f'{words}: "{said}"')
+        if short_text := shortened(text):
+            yield Quote(entry.id, f'{words}: "{short_text}"')
 
 
 def _without_announcement(text: str) -> str:
@@ -163,8 +163,8 @@ def _without_announcement(text: str) -> str:
 def shortened(text: str) -> str:
     """Return a text on one line, shortened to beginning and end if the text is too long for a quote."""
     text = _SPACE.sub(" ", text).strip()
-    shown = shown_spans(text, HEAD_CHARS, TAIL_CHARS, prose=True)
-    return " … ".join([text[start:end].strip() for start, end in shown])
+    shown_parts = shown_spans(text, HEAD_CHARS, TAIL_CHARS, prose=True)
+    return " … ".join([text[start:end].strip() for start, end in shown_parts])
 
 
 def within_room(gaps: Sequence[Gap], room_tokens: int, count: Count) -> tuple[Gap, ...]:
@@ -173,26 +173,28 @@ def within_room(gaps: Sequence[Gap], room_tokens: int, count: Count) -> tuple[Ga
     A gap that loses a quote gets an empty marker text, so that the text is written again.
     """
     excess = quote_tokens(gaps, count) - room_tokens
-    gone = set[Quote]()
-    said = [quote for gap in gaps for quote in gap.said]
-    for quote in sorted(said, key=lambda quote: not quote.text.startswith(_SAID)):
+    dropped = set[Quote]()
+    quotes = [quote for gap in gaps for quote in gap.said]
+    for quote in sorted(quotes, key=lambda quote: not quote.text.startswith(_SAID)):
         if excess <= 0:
             break
         excess -= count({"content": quote.text})
-        gone.add(quote)
-    return tuple([gap if gone.isdisjoint(gap.said) else _without(gap, gone) for gap in gaps])
+        dropped.add(quote)
+    return tuple([gap if dropped.isdisjoint(gap.said) else _without(gap, dropped) for gap in gaps])
 
 
-def _without(gap: Gap, gone: set[Quote]) -> Gap:
+def _without(gap: Gap, dropped: set[Quote]) -> Gap:
     """Return a copy of a gap without some of its quotes and without its marker text."""
-    return replace(gap, said=tuple([quote for quote in gap.said if quote not in gone]), text="")
+    return replace(gap, said=tuple([quote for quote in gap.said if quote not in dropped]), text="")
 
 
 def without_quotes(plan: Plan, ids: Set[str]) -> Plan:
     """Return a plan without the quotes of the messages with these ids, for the next plan to start from."""
     gaps = plan.left_out.gaps or ()
-    gone = {quote for gap in gaps for quote in gap.said if quote.id in ids}
-    if not gone:
+    hidden_quotes = {quote for gap in gaps for quote in gap.said if quote.id in ids}
+    if not hidden_quotes:
         return plan
-    kept = tuple([gap if gone.isdisjoint(gap.said) else _without(gap, gone) for gap in gaps])
-    return replace(plan, left_out=replace(plan.left_out, gaps=kept))
+    remaining_gaps = tuple(
+        [gap if hidden_quotes.isdisjoint(gap.said) else _without(gap, hidden_quotes) for gap in gaps]
+    )
+    return replace(plan, left_out=replace(plan.left_out, gaps=remaining_gaps))

@@ -1,7 +1,7 @@
 """People's messages that repeat each other: the text of a skill, a template or a log that was sent several times.
 
 Only the newest copy stays whole. An older one keeps its beginning, and the lines that no newer message has. The first
-message of a person, the task, stays as it is.
+message of a person, the task, stays unchanged.
 """
 
 from __future__ import annotations
@@ -52,11 +52,11 @@ def _lines_of(draft: Draft, entry: Entry) -> frozenset[str]:
 
 def cut_of_repeated(message: Message, newer: Collection[str]) -> Cut:
     """Return the cut that keeps the beginning of a message, and the lines that are not among `newer`."""
-    kept = list[tuple[int, int, int]]()
+    shown_runs = list[tuple[int, int, int]]()
     for number, text in enumerate(texts_of(message)):
         matches = _LINE.finditer(text)
         for is_repeated, some in groupby(matches, key=lambda match: match[0].strip() in newer):
             run = list(some)
             if not is_repeated or run[-1].end() - run[0].start() < LEAST_SHOWN_CHARS:
-                kept.append((number, run[0].start(), run[-1].end()))
-    return prose_cut(LEAST_SHOWN_CHARS, 0, tuple(kept))
+                shown_runs.append((number, run[0].start(), run[-1].end()))
+    return prose_cut(LEAST_SHOWN_CHARS, 0, tuple(shown_runs))

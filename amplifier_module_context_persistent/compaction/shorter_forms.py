@@ -252,7 +252,7 @@ class Forms:
         return self._known[position]
 
     def _forms_of(self, position: int, lengths: Sequence[Cut]) -> list[tuple[Entry, list[Form]]]:
-        """Return the messages of a group that may be cut, each with its forms for some cuts."""
+        """Return the messages of a group that may be cut, each with its forms for the cuts `lengths`."""
         return [(entry, list(_cuts_of(entry, lengths))) for entry in self._long_texts(position)]
 
     def _lengths_of(self, position: int, shortest: Cut) -> list[Cut]:
@@ -336,8 +336,8 @@ def _cuts_of(entry: Entry, cuts: Iterable[Cut]) -> Iterator[Form]:
     for number, shorter in enumerate(cuts):
         cut = with_short_texts(shorter, texts)
         chars = cut.shown_chars
-        shown = min(all_chars, chars if cut.lines else chars * len(texts))
-        saved = tokens - tokens * shown // all_chars - MARKER_TOKENS * len(texts)
+        shown_chars = min(all_chars, chars if cut.lines else chars * len(texts))
+        saved = tokens - tokens * shown_chars // all_chars - MARKER_TOKENS * len(texts)
         word_loss: float = 1 + number
         if not chars and all_chars < LEAST_ELIDED_CHARS:
             continue

@@ -38,32 +38,32 @@ def replace_stale_reads(draft: Draft) -> dict[str, str]:
         beside the shown lines. A result that shows lines of the file also keeps such a line of the previous plan.
     """
     older: defaultdict[str, list[str]] = defaultdict(list)
-    kept = draft.kept
+    is_kept = draft.kept
     answered = [call for call in draft.view.calls(READ, CHANGE) if call.result.gist.outcome == ANSWERED]
     changes = _changes_by_name(answered)
     replaced = cache(partial(_replaced, draft))
-    reads = [call for call in answered if call.use.kind == READ and kept[call.position] and call.result.id]
+    reads = [call for call in answered if call.use.kind == READ and is_kept[call.position] and call.result.id]
     for read, path in [(call, path) for call in reads for path in call.use.paths]:
         result = read.result
         line = f"[{path} changed since; read it again]"
         cut_before = draft.request.so_far.plan.cuts.get(result.id, WHOLE)
         had_line_before = line in cut_before.then
         later = _later_changes(read, path, changes)
-        hidden = [change for change in later if not kept[change.position]]
+        hidden = [change for change in later if not is_kept[change.position]]
         if not hidden and not had_line_before:
             continue
-        shown = set(_shown_lines(draft, result))
-        if not shown:
+        shown_lines = set(_shown_lines(draft, result))
+        if not shown_lines:
             continue
         effects = [(change.position, replaced(change.position, change.number)) for change in hidden]
-        text = "\n".join(shown)
-        stale = [position for position, lines in effects if _takes_away(lines, shown, text)]
+        text = "\n".join(shown_lines)
+        stale = [position for position, lines in effects if _takes_away(lines, shown_lines, text)]
         must_stay_unaltered = read.position in draft.fixed or draft.view.facts[read.position].is_pinned
         if stale and must_stay_unaltered:
             _put_back(draft, stale)
         elif stale:
             draft.cut(read.position, result, Cut(0, 0, instead=_note_about(path, edits=len(later))))
-        elif had_line_before or any(_puts_in(lines, shown) for _, lines in effects):
+        elif had_line_before or any(_puts_in(lines, shown_lines) for _, lines in effects):
             older[result.id].append(line)
     return {result_id: "\n".join(dict.fromkeys(lines)) for result_id, lines in older.items()}
 
@@ -76,7 +76,7 @@ class _Change(NamedTuple):
 
 
 def _changes_by_name(calls: Iterable[AnsweredCall]) -> Mapping[str, Sequence[_Change]]:
-    """Return the changes among some calls, by the name of the file without its directory."""
+    """Return the changes among `calls`, by the name of the file without its directory."""
     found: defaultdict[str, list[_Change]] = defaultdict(list)
     for call in calls:
         if call.use.kind == CHANGE:
@@ -104,28 +104,28 @@ def _put_back(draft: Draft, positions: Iterable[int]) -> None:
             draft.put_back(position)
 
 
-def _takes_away(replaced: ReplacedLines, shown: Set[str], text: str) -> bool:
+def _takes_away(replaced: ReplacedLines, shown_lines: Set[str], text: str) -> bool:
     """Return whether a change may have removed a shown line or a part of one.
 
     The result is True if the effect of the change is unknown.
     """
     if replaced.new is not None:
-        return not shown <= replaced.new
+        return not shown_lines <= replaced.new
     return replaced.unknown or any(line in text for line in replaced.gone if len(line) >= LEAST_CHARS)
 
 
-def _puts_in(replaced: ReplacedLines, shown: Set[str]) -> bool:
+def _puts_in(replaced: ReplacedLines, shown_lines: Set[str]) -> bool:
     """Return whether a change adds lines beside the shown lines, or adds lines at an unknown place.
 
     A change that writes the whole file counts if it adds any line that is not shown.
     """
     if replaced.new is not None:
-        return any(len(line) >= LEAST_CHARS for line in replaced.new - shown)
+        return any(len(line) >= LEAST_CHARS for line in replaced.new - shown_lines)
     if not replaced.put:
         return False
     around = {line for line in replaced.around if len(line) >= LEAST_CHARS}
     if around:
-        return not shown.isdisjoint(around)
+        return not shown_lines.isdisjoint(around)
     return not replaced.gone
 
 

@@ -34,13 +34,13 @@ def before_the_window(draft: Draft) -> list[int]:
     The first message of a person and groups that must stay are not returned. The window of the newest messages is
     extended to whole tool groups. As with every plan, the window does not move while the view fits.
     """
-    gone = []
+    left_out = []
     left = draft.config.keep_recent
     for position in reversed(draft.kept_positions()):
         if left <= 0 and position not in draft.fixed and position != draft.view.first_person:
-            gone.append(position)
+            left_out.append(position)
         left -= len(draft.view.members[position])
-    return gone
+    return left_out
 
 
 FEW = tuple(promise for promise in PROMISES if promise.name not in ("last words", "interrupted turns", "what to do"))

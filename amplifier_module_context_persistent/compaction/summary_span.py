@@ -40,7 +40,7 @@ _FIGURE = re.compile(r"(?<![\w.])\d[\d.,:]*\d(?!\w)")
 
 
 def evidence_of(entries: Iterable[Entry], texts: Iterable[str], earlier: str) -> frozenset[str]:
-    """Return the names and figures in some messages and in the summary before them.
+    """Return the names and figures in the given messages and in the summary before them.
 
     Args:
         entries: the entries of the messages, for the names.
@@ -62,7 +62,7 @@ def why_no_summary(text: str, tokens: int, span: Span) -> str:
     if span.replaced_tokens and tokens >= span.replaced_tokens:
         return f"the answer has {tokens:,} tokens, and what it sums up {span.replaced_tokens:,}"
     least = min(LEAST_NAMED if len(text) <= MOST_REFUSAL_CHARS else 1, len(span.evidence) // LEAST_EVIDENCE)
-    if sum(one in text for one in span.evidence) < least:
+    if sum(name in text for name in span.evidence) < least:
         return f"the answer has fewer than {least} of the names and figures that it sums up"
     return ""
 

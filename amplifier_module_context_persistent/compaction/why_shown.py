@@ -19,46 +19,46 @@ from .plan_request import PlanRequest
 from .strategies import STRATEGIES
 
 
-def why(view: Sequence[Message], asked: Sequence[Message], config: Config, budget_tokens: int) -> list[str]:
+def why(view: Sequence[Message], asked_messages: Sequence[Message], config: Config, budget_tokens: int) -> list[str]:
     """Return sentences that say why a view shows a tool group, or leaves it out.
 
     Args:
         view: the messages of the view.
-        asked: the messages of the group as the log has them.
+        asked_messages: the messages of the group as the log has them.
         config: the policy.
         budget_tokens: the budget of the view.
     """
-    shown = [classify(number, message, _count) for number, message in enumerate(view)]
-    wanted = [classify(number, message, _count) for number, message in enumerate(asked)]
+    shown_entries = [classify(number, message, _count) for number, message in enumerate(view)]
+    wanted = [classify(number, message, _count) for number, message in enumerate(asked_messages)]
     names = _named(wanted)
 
     def fetch(entries: Sequence[Entry]) -> list[Message]:
         return [view[entry.ordinal] for entry in entries]
 
-    draft = Draft(PlanRequest(shown, config, budget_tokens, 0, _count, fetch=fetch, plan_id=""))
+    draft = Draft(PlanRequest(shown_entries, config, budget_tokens, 0, _count, fetch=fetch, plan_id=""))
     position = _position_of(wanted, draft)
     if position is None:
-        return [_why_gone(names, shown)]
-    said = list[str]()
+        return [_why_gone(names, shown_entries)]
+    sentences = list[str]()
     for promise in STRATEGIES[config.compaction_strategy].promises:
         if any(hold.position == position for hold in promise.holds(draft)):
-            said.append(f"Shown: {promise.name}. {promise.says}")
+            sentences.append(f"Shown: {promise.name}. {promise.says}")
     elsewhere = set[str]()
     for at in draft.kept_positions():
         if at != position:
             elsewhere |= draft.shown_terms(at)
     only_here = sorted(name for name in draft.shown_terms(position) - elsewhere if not is_figure(name))
     if only_here:
-        said.append(f"Nothing else in the view shows {_listed(only_here)}.")
-    elif not said:
-        said.append("Shown, though no promise holds it and all that it names stands elsewhere: there was room.")
-    return said
+        sentences.append(f"Nothing else in the view shows {_listed(only_here)}.")
+    elif not sentences:
+        sentences.append("Shown, though no promise holds it and all that it names stands elsewhere: there was room.")
+    return sentences
 
 
 def _position_of(wanted: Sequence[Entry], draft: Draft) -> int | None:
-    """Return the position of the group with one of these messages in a view.
+    """Return the position of the group that contains a wanted message in a view.
 
-    The result is None if the view shows none of these messages.
+    The result is None if the view shows none of the wanted messages.
     """
     ids = {entry.id for entry in wanted} - {""}
     for position, members in enumerate(draft.view.members):
@@ -67,30 +67,30 @@ def _position_of(wanted: Sequence[Entry], draft: Draft) -> int | None:
     return None
 
 
-def count_unshown(view: Iterable[Message], gone: Iterable[Message]) -> int:
+def count_unshown(view: Iterable[Message], missing: Iterable[Message]) -> int:
     """Return the number of messages in `gone` with a path, a name or an id that the view does not show."""
-    shown = set[str]()
+    shown_names = set[str]()
     for message in view:
-        shown.update(terms_of(message).names)
-    return sum(_has_unshown_name(message, shown) for message in gone)
+        shown_names.update(terms_of(message).names)
+    return sum(_has_unshown_name(message, shown_names) for message in missing)
 
 
-def _has_unshown_name(message: Message, shown: set[str]) -> bool:
+def _has_unshown_name(message: Message, shown_names: set[str]) -> bool:
     """Return whether a message has a path, a name or an id beside the shown ones; figures do not count."""
-    return any(name not in shown and not is_figure(name) for name in terms_of(message).names)
+    return any(name not in shown_names and not is_figure(name) for name in terms_of(message).names)
 
 
 def _named(entries: Iterable[Entry]) -> set[str]:
-    """Return the names in some messages, without figures."""
+    """Return the names in the given messages, without figures."""
     names = set[str]()
     for entry in entries:
         names.update(name for name in entry.gist.terms.names if not is_figure(name))
     return names
 
 
-def _why_gone(names: set[str], shown: Sequence[Entry]) -> str:
+def _why_gone(names: set[str], shown_entries: Sequence[Entry]) -> str:
     where: dict[str, str] = {}  # the first shown message with each name
-    for entry in reversed(shown):
+    for entry in reversed(shown_entries):
         if entry.id:
             where.update(dict.fromkeys(names.intersection(entry.gist.terms.names), entry.id))
     missing = sorted(names - where.keys())

@@ -229,8 +229,8 @@ class FileHandle:
 
 def with_size(status: os.stat_result, size: int) -> os.stat_result:
     """Return a copy of a file's status with another size."""
-    values, named = cast("tuple[tuple[int, ...], dict[str, Any]]", status.__reduce__()[1])
-    return os.stat_result((*values[:6], size, *values[7:]), named)
+    values, named_fields = cast("tuple[tuple[int, ...], dict[str, Any]]", status.__reduce__()[1])
+    return os.stat_result((*values[:6], size, *values[7:]), named_fields)
 
 
 def is_archived(path: str | os.PathLike[str]) -> bool:

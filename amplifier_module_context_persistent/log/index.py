@@ -267,9 +267,9 @@ def runs_of(ordinals: Sequence[int]) -> Iterator[range]:
 
 def _short_runs(ordinals: Sequence[int]) -> Iterator[range]:
     first = ordinals[0]
-    for one, other in pairwise(ordinals):
-        if other != one + 1:
-            yield range(first, one + 1)
+    for ordinal, other in pairwise(ordinals):
+        if other != ordinal + 1:
+            yield range(first, ordinal + 1)
             first = other
     yield range(first, ordinals[-1] + 1)
 

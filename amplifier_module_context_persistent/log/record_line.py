@@ -241,9 +241,9 @@ def name_of(value: Any) -> str:
 def message_id_of(message: Message, line: bytes, offset: int) -> str:
     """Return the id of a message; for a line without an id, an id derived from its bytes and its offset."""
     metadata = message.get("metadata")
-    given = metadata.get("message_id") if isinstance(metadata, dict) else None
-    if isinstance(given, str) and given:
-        return given
+    message_id = metadata.get("message_id") if isinstance(metadata, dict) else None
+    if isinstance(message_id, str) and message_id:
+        return message_id
     from hashlib import sha256  # loads OpenSSL, and few logs have lines without ids
 
     return "m" + sha256(b"%d:" % offset + line.rstrip(b"\n")).hexdigest()[:16]

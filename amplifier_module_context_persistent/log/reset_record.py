@@ -130,11 +130,11 @@ def reset_bodies(
         ordinals_of_ids += run[:2]
         ordinals_of_ids += run[-2:]
     ids = dict(zip(ordinals_of_ids, ids_of(ordinals_of_ids), strict=True))
-    kept: list[KeptRun] = []
+    kept_runs: list[KeptRun] = []
     for new_before, run in runs:
         first = tuple(ids[ordinal] for ordinal in run[:2])
         last = tuple(ids[ordinal] for ordinal in run[-2:])
-        kept.append(KeptRun(new_before, len(run), first, last))
+        kept_runs.append(KeptRun(new_before, len(run), first, last))
     upto = ids[live[-1]] if live else ""
     reset = Reset(
         id=reset_id,
@@ -143,7 +143,7 @@ def reset_bodies(
         upto=upto,
         count=len(bodies),
         live=len(items),
-        runs=tuple(kept),
+        runs=tuple(kept_runs),
     )
     return frame(reset, bodies)
 

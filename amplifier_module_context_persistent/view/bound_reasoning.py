@@ -54,7 +54,7 @@ def tools_hash(tools_json: str) -> str:
 
 
 def sent_hash(message: Message) -> bytes:
-    """Return the hash of a message as it is sent to a provider.
+    """Return the hash of the form of a message that is sent to a provider.
 
     Cache marks are left out. The metadata are left out too, except the keys that contain reasoning
     (`recipients.REASONING_NAMES`).
@@ -94,7 +94,7 @@ class BoundViews:
 
     def __init__(self) -> None:
         self._given: Sequence[Item] = ()
-        self._of: object = None
+        self._log_state: object = None
         self._reader = Recipient()
         self._hashes: list[_Hashes] = []
         self._instructing: list[tuple[int, bytes]] = []
@@ -143,7 +143,7 @@ class BoundViews:
         arrangement: Arrangement,
         messages: Callable[[int], Sequence[Message]],
         *,
-        of: object,
+        log_state: object,
         reader: Recipient,
         tools: str,
         head: Sequence[Message],
@@ -156,7 +156,7 @@ class BoundViews:
         Args:
             arrangement: the view with all reasoning that the reader accepts.
             messages: gives the rendered messages of the items, from a position to the end.
-            of: identifies the log state that the items' ordinals refer to.
+            log_state: identifies the log state that the items' ordinals refer to.
             reader: who gets the view.
             tools: the hash of the tools.
             head: system text at the start of the view.
@@ -166,43 +166,49 @@ class BoundViews:
                 plans, readers that check no prefix keep all reasoning that they were shown.
         """
         items = arrangement.items
-        same = self._hash_new(items, messages, of=of, reader=reader)
+        same = self._hash_new(items, messages, log_state=log_state, reader=reader)
         seed = self._seed_of(tools, head)
         replaced: Chains = ()  # the chains of the messages that the provider's item replaces
         if native is not None and native.seed == seed.hex() and reader.family in ACCEPT_OWN_ITEMS:
             replaced = tuple(bytes.fromhex(chain) for chain in native.stands_for if chain)
         turn = turn_start(items)
         basis = (turn, seed, native, binds, plans)
-        decided = same if basis == self._basis else 0
+        unchanged_count = same if basis == self._basis else 0
         self._plans = plans
         self._turn = turn
         self._basis = basis
-        self.unbound = [at for at in self.unbound if at < decided]
-        self.chain = self.chain[: decided + 1] if decided else [(seed,)]
-        self._shown = shown = self._shown[:decided]
-        for at in range(decided, len(items)):
+        self.unbound = [at for at in self.unbound if at < unchanged_count]
+        self.chain = self.chain[: unchanged_count + 1] if unchanged_count else [(seed,)]
+        shown_items = self._shown[:unchanged_count]
+        self._shown = shown_items
+        for at in range(unchanged_count, len(items)):
             item = items[at]
             hashes = self._hashes[at]
             digest = hashes.shown
-            if binds and hashes.bond is not None and not self._accepts(at, hashes.bond, item.bare, shown):
+            if binds and hashes.bond is not None and not self._accepts(at, hashes.bond, item.bare, shown_items):
                 item = item._replace(bare="all", tokens=item.tokens - _lost_tokens(item), as_stored=False)
                 digest = hashes.bare
                 self.unbound.append(at)
-            shown.append(item)
+            shown_items.append(item)
             chains = tuple([_next(chain, digest) for chain in self.chain[at]])
             if native is not None and item.inserted is native.message:
                 chains += replaced
             self.chain.append(chains)
         if not self.unbound:
             return arrangement
-        return Arrangement(shown, sum(map(attrgetter("tokens"), shown)))
+        return Arrangement(shown_items, sum(map(attrgetter("tokens"), shown_items)))
 
     def _hash_new(
-        self, items: Sequence[Item], messages: Callable[[int], Sequence[Message]], *, of: object, reader: Recipient
+        self,
+        items: Sequence[Item],
+        messages: Callable[[int], Sequence[Message]],
+        *,
+        log_state: object,
+        reader: Recipient,
     ) -> int:
         """Hash the items that differ from the last view and return the number of items before these."""
         same = 0
-        if of is self._of and reader == self._reader:
+        if log_state is self._log_state and reader == self._reader:
             same = common_length(self._given, items)
         self._given = ()  # if the messages cannot be read
         new = [_hashes(item, message) for item, message in zip(items[same:], messages(same), strict=True)]
@@ -210,7 +216,7 @@ class BoundViews:
         self._instructing = [(at, digest) for at, digest in self._instructing if at < same]
         self._instructing += [(at, hashes.shown) for at, hashes in enumerate(new, same) if hashes.instructs]
         self._given = items
-        self._of = of
+        self._log_state = log_state
         self._reader = reader
         return same
 
@@ -251,23 +257,23 @@ class BoundViews:
 
 def _hashes(item: Item, message: Message) -> _Hashes:
     """Hash one message. The hashes `bare` and `shown` are equal if the message shows no reasoning."""
-    shown = sent_hash(message)
+    sent = sent_hash(message)
     instructs = message.get("role") in INSTRUCTING
     entry = item.entry
     if entry is None:
-        return _Hashes(shown, shown, None, instructs, as_given=True)
+        return _Hashes(sent, sent, None, instructs, as_given=True)
     as_given = not _is_altered(item)
     if not as_given:  # a form that is not plain may have lost blank text between two pieces of reasoning
         as_given = reasons_first(message, once=not entry.form.plain)
     bond = entry.reasoning.bond
     if bond is None or not bond.reasoning or message.get("role") != "assistant" or item.bare == "all":
-        return _Hashes(shown, shown, None, instructs, as_given)
+        return _Hashes(sent, sent, None, instructs, as_given)
     narration = item.narration(message)
     narrated = with_narration(message, narration) if narration else message
     without = without_bonds(narrated, keep_text=False)
     if without == message:
-        return _Hashes(shown, shown, None, instructs, as_given)
-    return _Hashes(shown, sent_hash(without), bond, instructs, as_given)
+        return _Hashes(sent, sent, None, instructs, as_given)
+    return _Hashes(sent, sent_hash(without), bond, instructs, as_given)
 
 
 def _is_whole_answer(item: Item) -> bool:

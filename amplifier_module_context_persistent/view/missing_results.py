@@ -45,7 +45,7 @@ def open_calls(groups: Sequence[Group]) -> set[int]:
 
 
 def closed_calls(
-    groups: Sequence[Group], kept: Sequence[bool], *, to_the_end: bool = True
+    groups: Sequence[Group], is_kept: Sequence[bool], *, to_the_end: bool = True
 ) -> dict[str, frozenset[str]]:
     """Return the ids of calls in kept groups that no later message can answer, by message id.
 
@@ -54,7 +54,7 @@ def closed_calls(
     call without a result is closed.
     """
     closed: dict[str, frozenset[str]] = {}
-    unanswered = [position for position, group in enumerate(groups) if kept[position] and group.unanswered]
+    unanswered = [position for position, group in enumerate(groups) if is_kept[position] and group.unanswered]
     last = _last_groups_by_call(groups) if unanswered else {}
     for position in unanswered:
         group = groups[position]
@@ -64,7 +64,7 @@ def closed_calls(
         calls = zip(head.calls, group.results, strict=True)
         ids = {call.id for call, result in calls if result is None}
         if to_the_end:
-            ids = {call_id for call_id in ids if call_id in head.changes.closed or not kept[last[call_id]]}
+            ids = {call_id for call_id in ids if call_id in head.changes.closed or not is_kept[last[call_id]]}
         if ids:
             closed[head.id] = frozenset(ids)
     return closed

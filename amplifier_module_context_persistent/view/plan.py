@@ -106,7 +106,7 @@ class NativeItem:
     seed: str = ""
     """The hash of the tools and the system text of the request that made the item."""
     stands_for: tuple[str, ...] = ()
-    """The hash chains of the replaced messages: several if an earlier item is among these messages."""
+    """The hash chains of the replaced messages: several if an earlier item is among the replaced messages."""
     usage: Mapping[str, int] = field(default_factory=dict)
     """The provider's usage report for the request that made the item."""
 
@@ -257,17 +257,17 @@ class Plan:
         Args:
             runs: the kept messages as runs: the ids of the first and the last message of each run.
         """
-        kept: dict[str, Any] = {"keep": [list(run) for run in runs]}
+        kept_fields: dict[str, Any] = {"keep": [list(run) for run in runs]}
         if self.native is not None:
             # An older version that does not know the item finds no `keep` at the top level, and makes its own plan.
-            kept = {"native": {**self.native.to_record(), **kept}}
+            kept_fields = {"native": {**self.native.to_record(), **kept_fields}}
         silent = [(at, message_id) for at, message_id in enumerate(self.keep) if message_id in self.silent]
         left_out = self.left_out
         making = self.making
         fields = {
             "id": self.id,
             "upto": self.upto,
-            **kept,
+            **kept_fields,
             "cuts": {message_id: cut.to_record() for message_id, cut in self.cuts.items()},
             "silent": [list(run) for run in keep_runs(silent)],
             "closed": {message_id: sorted(call_ids) for message_id, call_ids in self.closed.items()},

@@ -158,8 +158,8 @@ class Receipt:
     @property
     def rules(self) -> int:
         """The version of the rules that the view was made by, or 0 if the receipt has no valid number."""
-        named = self.render.get(RULES_KEY, FIRST_RULES)
-        return named if type(named) is int else 0
+        version = self.render.get(RULES_KEY, FIRST_RULES)
+        return version if type(version) is int else 0
 
     def encode(self) -> bytes:
         """Encode the receipt as the body of a control record."""

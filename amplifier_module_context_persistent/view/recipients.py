@@ -338,12 +338,12 @@ _THINKING = frozenset({"thinking"})
 SIGNATURES = ("signature", "thought_signature", "thoughtSignature", "encrypted_content")
 
 
-def bond_of(message: Message, asked: tuple[str, str]) -> Bond | None:
+def bond_of(message: Message, request_of: tuple[str, str]) -> Bond | None:
     """Return the maker of the bound parts of a message, or None if no part is bound.
 
     Args:
-        message: the message.
-        asked: the provider and the model in the receipt of the message's request; two empty texts if unknown.
+        message: the message in the form of the log.
+        request_of: the provider and the model in the receipt of the message's request; two empty texts if unknown.
     """
     metadata = metadata_of(message)
     may_be, is_bound = _makers(message)
@@ -353,7 +353,7 @@ def bond_of(message: Message, asked: tuple[str, str]) -> Bond | None:
     provider = _text(metadata, message, "provider")
     model = _text(metadata, message, "model")
     family = family_of(provider, model) or _family_by_form(may_be, metadata)
-    asked_provider, asked_model = asked
+    asked_provider, asked_model = request_of
     asked_family = family_of(asked_provider, asked_model)
     if not provider and asked_provider and family in ("", asked_family):
         # The message does not name its provider, and may be from the one that was asked.
@@ -382,10 +382,10 @@ def _family_by_form(may_be: frozenset[str], metadata: Mapping[str, Any]) -> str:
     if len(may_be) == 1:
         [family] = may_be
         return family
-    named = {_namespace(key) for key in metadata} & FAMILIES
-    if len(named) != 1:
+    named_families = {_namespace(key) for key in metadata} & FAMILIES
+    if len(named_families) != 1:
         return ""
-    [family] = named
+    [family] = named_families
     return family
 
 
@@ -469,7 +469,7 @@ def _namespace(key: Any) -> str:
 
 
 def metadata_without(metadata: Mapping[str, Any], names: frozenset[str]) -> Message:
-    """Return metadata without the keys of these names, also inside the part of a provider family."""
+    """Return metadata without the keys in `names`, also inside the part of a provider family."""
     remaining: Message = {}
     for key, value in metadata.items():
         if _is_named(key, names):
@@ -479,7 +479,7 @@ def metadata_without(metadata: Mapping[str, Any], names: frozenset[str]) -> Mess
 
 
 def only_names(metadata: Mapping[str, Any], names: frozenset[str]) -> Message:
-    """Return only the metadata with keys of these names, also inside the part of a provider family."""
+    """Return only the metadata whose keys are in `names`, also inside the part of a provider family."""
     picked = {key: value for key, value in metadata.items() if _is_named(key, names)}
     inner = {key: only_names(value, names) for key, value in metadata.items() if _inner(key, value)}
     return picked | {key: value for key, value in inner.items() if value}

@@ -1,6 +1,6 @@
 """Rendering a view: the messages of an arrangement, made from the stored messages and the plan alone.
 
-A message that is shown unchanged is returned as it was parsed; every other message is a new object. Nothing here counts
+A message that is shown unchanged is the parsed object; every other message is a new object. Nothing here counts
 tokens or decides what is shown.
 """
 

@@ -22,7 +22,7 @@ def plan_record(plan: Plan, index: Index, entries: Sequence[Entry]) -> bytes:
     """Encode a plan as a control record.
 
     Args:
-        plan: the plan.
+        plan: the plan, complete, with its id.
         index: the index of the log.
         entries: the entries that the plan keeps.
     """

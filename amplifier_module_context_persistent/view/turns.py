@@ -65,7 +65,7 @@ class TurnCount:
 
         Args:
             position: the message's position in the live history; positions must not decrease from call to call.
-            message: the message.
+            message: the message at this position.
         """
         if position == 0:
             return 1

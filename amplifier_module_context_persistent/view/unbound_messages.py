@@ -9,7 +9,7 @@ from .recipients import CHAIN_NAMES, REASONING_NAMES, SIGNATURES, metadata_witho
 
 
 def without_names(message: Message, names: frozenset[str]) -> Message:
-    """Return a copy of a message without the metadata of these names."""
+    """Return a copy of a message without the metadata whose keys are in `names`."""
     return {**message, "metadata": metadata_without(metadata_of(message), names)}
 
 

@@ -1,4 +1,4 @@
-"""What providers refuse within a message, and what a view shows instead (I5).
+"""Parts of a message that providers refuse, and their replacement in a view (I5).
 
 The rules are pure: the same message and reader give the same result in any process. The history keeps the original.
 
@@ -227,16 +227,16 @@ def sendable(message: Message, rules: WireRules, marks: int) -> Message:
     content = changed.get("content")
     if isinstance(content, list):
         marks_left = iter(range(marks))
-        named = [_renamed(block, rules) if is_block(block, CALL_BLOCKS) else block for block in content]
-        changed["content"] = [_with_marks(block, marks_left) for block in named]
+        renamed = [_renamed(block, rules) if is_block(block, CALL_BLOCKS) else block for block in content]
+        changed["content"] = [_with_marks(block, marks_left) for block in renamed]
     return changed
 
 
 def _renamed(call: Any, rules: WireRules) -> Any:
     """Return a call with a tool name that the reader accepts."""
-    given = given_name_of(call)
-    name = rules.name(given)
-    if name == given:
+    given_name = given_name_of(call)
+    name = rules.name(given_name)
+    if name == given_name:
         return call
     function = call.get("function")
     if isinstance(function, dict):

@@ -81,7 +81,7 @@ class ViewArranger:
         return self.bound.bind(
             arranged,
             rendered,
-            of=log.index,
+            log_state=log.index,
             reader=request.reader,
             tools=request.tools,
             head=request.head,

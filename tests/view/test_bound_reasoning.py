@@ -48,11 +48,12 @@ def bind(views: BoundViews, messages: list[Message], reader: Recipient = NOBODY,
     def rendered(start: int) -> list[Message]:
         return render(Arrangement(arranged.items[start:]), fetch)
 
-    bound = views.bind(arranged, rendered, of=None, reader=reader, **{"tools": "", "head": (), **more})
+    bound = views.bind(arranged, rendered, log_state=None, reader=reader, **{"tools": "", "head": (), **more})
     assert bound.tokens == sum(item.tokens for item in bound.items)
     view = render(bound, fetch)
     assert views.bound == bound_of([*more.get("head", ()), *view], more.get("tools", ""))
-    assert BoundViews().bind(arranged, rendered, of=None, reader=reader, **{"tools": "", "head": (), **more}) == bound
+    again = BoundViews().bind(arranged, rendered, log_state=None, reader=reader, **{"tools": "", "head": (), **more})
+    assert again == bound
     return view
 
 
