@@ -110,26 +110,28 @@ def take_columns(scanner: Scanner, columns: Sequence[Columns], lines: Mapping[in
         columns: the columns of the rows.
         lines: the lines that `lines_to_read` names, by their positions in `columns`.
     """
+    model_positions = dict[int, int]()  # in `Index.models`, by the hash of the recipient
     start = 0
-    codes = dict[int, int]()
-    for place in [*sorted(lines), len(columns)]:
-        if start < place:
-            _take_known(scanner, columns[start:place], codes)
-        if place < len(columns):
-            scan_line(scanner, lines[place])
-            if columns[place].kind == RECEIPT:
-                codes[columns[place].id_hash] = scanner.builder.session.pending_model
-        start = place + 1
+    for position in sorted(lines):
+        _take_known(scanner, columns[start:position], model_positions)
+        scan_line(scanner, lines[position])
+        row = columns[position]
+        if row.kind == RECEIPT:
+            model_positions[row.id_hash] = scanner.builder.session.pending_model
+        start = position + 1
+    _take_known(scanner, columns[start:], model_positions)
 
 
-def _take_known(scanner: Scanner, columns: Sequence[Columns], codes: Mapping[int, int]) -> None:
+def _take_known(scanner: Scanner, columns: Sequence[Columns], model_positions: Mapping[int, int]) -> None:
     """Add messages and receipts to the index by their columns alone, with the same result as a scan of their lines.
 
     Args:
         scanner: the scanner that fills the index.
         columns: the columns of the rows; only rows of the kinds `INDEXED` and `RECEIPT`.
-        codes: the positions of recipients in `Index.models`, by the hash of the recipient.
+        model_positions: the positions of recipients in `Index.models`, by the hash of the recipient.
     """
+    if not columns:
+        return
     builder = scanner.builder
     offset = scanner.offset
     seed = scanner.seed
@@ -137,7 +139,7 @@ def _take_known(scanner: Scanner, columns: Sequence[Columns], codes: Mapping[int
     id_hashes = list[int]()
     for kind, role, flags, length, crc, id_hash in columns:
         if kind == RECEIPT:
-            builder.session.pending_model = codes[id_hash]
+            builder.session.pending_model = model_positions[id_hash]
             builder.index.control_counts["view"] += 1
         else:
             model = builder.session.pop_pending_model() if role == ASSISTANT else 0
