@@ -66,7 +66,7 @@ _MOST_SHOWN = 20  # the number of places of secrets to show; --json has all
 )
 @click.option("--turn", "turn_span", type=SpanType(), help="Only this turn, or turns A:B.")
 @click.option("--range", "span", type=SpanType(), help="Only this message, or messages A:B.")
-@click.option("--no-redact", is_flag=True, help="Leave in what looks like a secret.")
+@click.option("--no-redact", is_flag=True, help="Keep texts that look like secrets.")
 @own_forms_options
 @encrypt_to_option
 @click.option("--force", is_flag=True, help="Replace FILE if it exists.")

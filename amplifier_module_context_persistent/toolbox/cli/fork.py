@@ -46,7 +46,7 @@ _MOST_SHOWN = 50
 @click.option(
     "-o", "--output", callback=check_place, metavar="PATH", help="The new log's file; by default beside SESSION's."
 )
-@click.option("--again", is_flag=True, help="Copy also what was purged here.")
+@click.option("--again", is_flag=True, help="Copy also texts that were purged here.")
 @click.option("--dry-run", is_flag=True, help="Show what would be done, and write nothing.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a report.")
 @click.pass_context

@@ -22,7 +22,7 @@ _NEXT_PLAN = "the next plan; `compact` makes one now"
 @click.command(cls=SessionFirst)
 @session_argument
 @click.argument("turn", type=turn_or_id)
-@click.option("--reason", default="", help="Why; the log keeps it.")
+@click.option("--reason", default="", help="The reason, which the log keeps.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a report.")
 def hide(path: str, turn: int | str, *, reason: str, as_json: bool) -> None:
     """Keep TURN of SESSION out of what the model sees, from the next plan on.

@@ -88,7 +88,7 @@ _MOST_SESSIONS_SHOWN = 20
     type=click.Choice(FORMATS),
     default="auto",
     metavar="FORMAT",
-    help=f"What SOURCE is: {', '.join(FORMATS)}. By default its content tells.",
+    help=f"The format of SOURCE: {', '.join(FORMATS)}. By default it is recognised by the content.",
 )
 @identity_option
 @click.option("--strict", is_flag=True, help="Do not import a file if any part of it would be lost.")

@@ -40,7 +40,7 @@ def rename(path: str, name: str, *, as_json: bool) -> None:
 @click.command(cls=SessionFirst)
 @session_argument
 @click.argument("tags", metavar="[TAG]...", nargs=-1)
-@click.option("--remove", "removed", metavar="TAG", multiple=True, help="Take this tag off; again for another one.")
+@click.option("--remove", "removed", metavar="TAG", multiple=True, help="Remove this tag. May be repeated.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a report.")
 def tag(path: str, tags: tuple[str, ...], removed: tuple[str, ...], *, as_json: bool) -> None:
     """Put each TAG on SESSION; without one, show its tags.

@@ -29,13 +29,13 @@ def own_forms_options(command: Callable[..., R]) -> Callable[..., R]:
         "--redact-file",
         metavar="FILE",
         envvar="CONTEXT_PERSISTENT_REDACT_FILE",
-        help="Replace what these expressions match too: one a line.",
+        help="Also replace the matches of the expressions in this file, one a line.",
     )
     @click.option(
         "--redact-values",
         metavar="NAMES",
         envvar="CONTEXT_PERSISTENT_REDACT_VALUES",
-        help="Replace the contents of these environment variables too: A,B.",
+        help="Also replace the values of these environment variables: A,B.",
     )
     @functools.wraps(command)
     def given(*arguments: Any, redact_file: str | None, redact_values: str | None, **options: Any) -> R:

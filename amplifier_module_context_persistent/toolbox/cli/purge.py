@@ -82,7 +82,7 @@ VACUUM_ADVICE = (
 @click.option(
     "--before", metavar="MESSAGE_ID", shell_complete=complete_turn_or_id, help="Remove everything before this message."
 )
-@click.option("--cleared", is_flag=True, help="Remove what a clear, a reset or a rewind has hidden.")
+@click.option("--cleared", is_flag=True, help="Remove messages that a clear, a reset or a rewind hid.")
 @click.option("--everything", is_flag=True, help="Remove every message.")
 @click.option("--redact", metavar="REGEX", help="Replace every match, such as a leaked key, by [redacted].")
 @click.option("--secrets", is_flag=True, help="Replace the secrets that exports recognise.")

@@ -66,7 +66,7 @@ _MOST_NAMED = 10  # the number of messages with redactions to list
     help="Which views are made again and proved: the first under each plan and up to 100 others, all, or none.",
 )
 @click.option("--prices", "table", metavar="FILE", help="Prices by model, as JSON; see docs/costs.md.")
-@click.option("--no-redact", is_flag=True, help="Leave in what looks like a secret.")
+@click.option("--no-redact", is_flag=True, help="Keep texts that look like secrets.")
 @own_forms_options
 @click.option("--force", is_flag=True, help="Replace FILE if it is there.")
 @click.option("--open", "opens", is_flag=True, help="Open it in the browser.")
@@ -127,11 +127,15 @@ def report(
 @filter_options()
 @click.argument("directory", default="reports", callback=check_place, type=click.Path(file_okay=False))
 @click.option(
-    "--views", type=click.Choice(["some", "all", "none"]), default="some", show_default=True, help="As for `report`."
+    "--views",
+    type=click.Choice(["some", "all", "none"]),
+    default="some",
+    show_default=True,
+    help="Views to prove, as for `report`.",
 )
-@click.option("--no-redact", is_flag=True, help="Leave in what looks like a secret.")
+@click.option("--no-redact", is_flag=True, help="Keep texts that look like secrets.")
 @own_forms_options
-@click.option("--force", is_flag=True, help="Make every page anew, as with other options; replace any index.html.")
+@click.option("--force", is_flag=True, help="Make all pages again, as if the options were new; replace any index.html.")
 @click.option("--open", "opens", is_flag=True, help="Open the list in the browser.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object about them.")
 @click.pass_context

@@ -53,7 +53,7 @@ class _HowMany(click.IntRange):
 @storage_option
 @reads_sealed
 @no_catalogue_option
-@filter_options(tool_help="Only calls and results of this tool; again for those of another one, too.", of_messages=True)
+@filter_options(tool_help="Only calls and results of this tool. May be repeated.", of_messages=True)
 @click.argument("pattern", metavar="PATTERN")
 @click.argument("sessions", metavar="[SESSION]...", nargs=-1, shell_complete=complete)
 @click.option("--last", is_flag=True, help="Search the session of this project that was written to last.")
@@ -82,8 +82,8 @@ class _HowMany(click.IntRange):
 @click.option(
     "-C", "--context", "lines", type=click.IntRange(0, 1000), default=0, metavar="N", help="Show N lines around each."
 )
-@click.option("-l", "--sessions-only", "names", is_flag=True, help="Print only which sessions match.")
-@click.option("-c", "--count", is_flag=True, help="Print only how many lines match in each session.")
+@click.option("-l", "--sessions-only", "names", is_flag=True, help="Print only the sessions that match.")
+@click.option("-c", "--count", is_flag=True, help="Print only the number of matching lines in each session.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON lines.")
 @click.pass_context
 def search_command(

@@ -49,13 +49,13 @@ _NOT_IN_NARROW = ("took", "tokens", "calls", "began")  # columns that a narrow t
 @click.command()
 @optional_session_argument
 @reads_sealed
-@filter_options(tool_help="Only calls and results of this tool; again for those of another one, too.")
+@filter_options(tool_help="Only calls and results of this tool. May be repeated.")
 @click.option("--turn", "turn_span", type=SpanType(), help="Only this turn, or turns A:B.")
 @click.option("--range", "span", type=SpanType(), help="Only this message, or messages A:B.")
 @click.option("--role", type=click.Choice(ROLES), help="Only messages of this role.")
 @click.option("--errors", is_flag=True, help="Only results of calls that failed, and calls without a result.")
 @click.option("--outline", "as_outline", is_flag=True, help="Print one line for each turn instead.")
-@click.option("--full", is_flag=True, help="Fold nothing.")
+@click.option("--full", is_flag=True, help="Show long texts whole.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON lines, one for each message or turn.")
 def show(
     path: str | None,

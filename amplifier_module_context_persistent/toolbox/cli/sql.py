@@ -53,7 +53,13 @@ _FILES = re.compile(r"\bfiles(?:_v\d+)?\b", re.IGNORECASE)
 @click.option(
     "--tokenizer", default="auto", show_default=True, help="The tokenizer: auto, estimate, or an encoding's name."
 )
-@click.option("--prices", "prices_path", metavar="FILE", type=click.Path(dir_okay=False), help="As for `stats`.")
+@click.option(
+    "--prices",
+    "prices_path",
+    metavar="FILE",
+    type=click.Path(dir_okay=False),
+    help="A JSON file with prices, as for `stats`.",
+)
 @no_catalogue_option
 def sql(
     query: str | None,

@@ -54,7 +54,7 @@ storage.add_command(check)
 @click.option(
     "--grant-read", multiple=True, metavar="ROLE", help="Let this role read: to look at sessions, or back up."
 )
-@click.option("--migrate", is_flag=True, help="Add to older tables what they lack, while sessions run.")
+@click.option("--migrate", is_flag=True, help="Add the missing parts to older tables; sessions may run.")
 @click.option("--row-security", is_flag=True, help="Let each role see and change only the logs that it made.")
 @click.option("--partitioned", is_flag=True, help="Make tables in 16 parts, by the hash of a log's id.")
 @click.option("--dry-run", is_flag=True, help="Show what would be done, and do nothing.")

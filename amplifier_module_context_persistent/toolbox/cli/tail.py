@@ -36,7 +36,7 @@ _NOTES: dict[ChangeKind, str] = {
     help="The number of messages to show.",
 )
 @click.option("-f", "--follow", is_flag=True, help="Keep running, and print new messages.")
-@click.option("--full", is_flag=True, help="Fold nothing.")
+@click.option("--full", is_flag=True, help="Show long texts whole.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON lines, one a message.")
 def tail(path: str, count: int, *, follow: bool, full: bool, as_json: bool) -> None:
     """Show the last messages of SESSION.

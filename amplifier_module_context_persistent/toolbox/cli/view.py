@@ -57,7 +57,7 @@ Piece = ShownMessage | UnseenRun
 )
 @click.option("--diff", "as_diff", is_flag=True, help="Show only what differs from the request before.")
 @click.option("--why", "message_id", metavar="ID", help="Say why the view shows a message, or leaves it out.")
-@click.option("--full", is_flag=True, help="Fold nothing.")
+@click.option("--full", is_flag=True, help="Show long texts whole.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.pass_context
 def view(
