@@ -90,11 +90,16 @@ def archive_log(
             archive_bytes, sha256 = _write_archive(log, new)
             _check_written(new.settle(), archive_bytes, sha256)
             with AppendLock(log, timeout_s=lock_timeout_s):
-                if log.file.open_status() != before or log.file.archive is not None:
+                if _content_version(log.file.open_status()) != _content_version(before) or log.file.archive is not None:
                     raise ArchiveError("the log was written to by another process; nothing was changed; try again")
                 new.finish()
     keep_times_and_snapshots(log.path, before, files, snapshots)  # the snapshot of the scan is written by now
     return Archived(before.st_size, archive_bytes)
+
+
+def _content_version(status: os.stat_result) -> tuple[int, ...]:
+    """Return the parts of a file's status that a write or another name changes. The time of the last read is none."""
+    return status.st_dev, status.st_ino, status.st_nlink, status.st_size, status.st_mtime_ns
 
 
 def _write_archive(log: LogReader, new: NewFile) -> tuple[int, str]:

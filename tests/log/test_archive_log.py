@@ -17,6 +17,7 @@ from amplifier_module_context_persistent.log.archived_bytes import archived_byte
 from amplifier_module_context_persistent.log.bring_back_log import bring_back
 from amplifier_module_context_persistent.log.file_handle import FileHandle
 from amplifier_module_context_persistent.log.file_log import FileLog
+from amplifier_module_context_persistent.log.filesystem import FileSystem
 from amplifier_module_context_persistent.log.reader import LogReader
 from amplifier_module_context_persistent.log.record_line import encode_control
 from amplifier_module_context_persistent.toolbox.maintenance.verify import verify_log
@@ -62,6 +63,24 @@ def test_a_log_comes_back_byte_for_byte(path: str, name: str) -> None:
     assert Path(path).read_bytes() == content
     assert os.stat(path).st_mtime_ns == 10**18
     assert os.listdir(os.path.dirname(path)) == ["log.jsonl"]
+
+
+class ReadLater(FileSystem):
+    """Each look at an open file finds that the file was read a minute later than at the look before."""
+
+    looks = 0
+
+    def fstat(self, fd: int) -> os.stat_result:
+        self.looks += 1
+        values, named = os.fstat(fd).__reduce__()[1]
+        return os.stat_result((*values[:7], values[7] + 60 * self.looks, *values[8:]), named)
+
+
+def test_a_log_that_is_only_read_meanwhile_is_archived(path: str) -> None:
+    """By a backup or by the command itself: file systems note when a file was read last."""
+    write_numbered(path, 5)
+    archive_log(path, files=ReadLater())
+    assert is_archived(path)
 
 
 def test_any_zstd_gives_the_log_back(path: str) -> None:
