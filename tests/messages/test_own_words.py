@@ -71,3 +71,18 @@ def test_without_any_other_words_the_text_itself_is_shown() -> None:
     text = "<local-command-stdout>ok</local-command-stdout>"
     assert first_line({"role": "user", "content": text}) == text
     assert command_named(text) == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("x" * 200, "x" * 200),
+        ("x" * 201, "x" * 197 + "..."),
+        ("x" * 190 + " " * 7 + "y" * 9, "x" * 190 + "..."),
+        ("Do this:\n\n" + "y" * 191, "Do this: " + "y" * 191),
+        ("Do this:\n\n" + "y" * 192, "Do this: " + "y" * 188 + "..."),
+    ],
+    ids=["fits", "one too long", "spaces before the dots", "joined", "joined and too long"],
+)
+def test_a_long_first_line_is_cut_to_200_characters(text: str, line: str) -> None:
+    assert first_line({"role": "user", "content": text}) == line

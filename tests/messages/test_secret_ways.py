@@ -381,3 +381,23 @@ def test_joined_pieces_of_long_texts_are_read_once() -> None:
     """Joins and first lines of keys again and again."""
     for piece in ("'rk_live_' +\n  ", "-----BEGIN PRIVATE KEY-----\\n", "'a' + 'b' + ", "a" * 80 + "\n"):
         assert_grows_with_the_text(redact_text, piece * (60_000 // len(piece)))
+
+
+TWO_ROWS = {
+    "SQL": "INSERT INTO users (name, password) VALUES ('anna', '{}'), ('ben', '{}');\nSELECT 'carl', 'not-a-3rd';",
+    "SQL over lines": "insert into users (name, password, id) values\n  ('anna', '{}', 1),\n  ('ben', '{}', 2);",
+    "COPY": "COPY users (name, password) FROM stdin;\nanna\t{}\nben\t{}\n\\.\n",
+    "JSON": '{{"columns": ["name", "password"], "rows": [["anna", "{}"], ["ben", "{}"]]}}',
+    "HTML": "<table><tr><th>Name</th><th>Password</th></tr><tr><td>anna</td><td>{}</td></tr>"
+    "<tr><td>ben</td><td><b>{}</b></td></tr></table><p>anna and ben</p>",
+    "HTML with attributes": "<thead><tr class='h'><th>Password</th><th>Name</th></tr></thead><tbody>\n"
+    "<tr><td align='left'>{}</td><td>anna</td></tr>\n<tr>\n<td>{}</td>\n<td>ben</td></tr></tbody>",
+    "a list": '{{"name": "anna", "password": ["{}", "{}"]}}',
+}
+
+
+@pytest.mark.parametrize("form", TWO_ROWS)
+def test_each_row_below_a_head_is_read(form: str) -> None:
+    """The last one, too; of each row the cell below the name alone."""
+    text = TWO_ROWS[form]
+    assert redact_text(text.format("k9Vq-Wm2-77pL", "Zx81-Qq7-pLm2")) == text.format(REDACTED, REDACTED)

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shlex
 from pathlib import Path
 
@@ -52,6 +53,16 @@ async def test_a_fork_that_cannot_be_whole_says_so(log: Path, tmp_path: Path) ->
     with log.open("ab") as file:
         file.write(b'{"role":"user","content":"x","metadata":"none"}\n')
     shows(run("fork", log, "-o", tmp_path / "new", code=1).stdout, "NOT copied: line ", "must be an object")
+
+
+@pytest.mark.parametrize("losses", [50, 51, 53])
+def test_of_many_losses_fifty_are_shown(log: Path, tmp_path: Path, losses: int) -> None:
+    """And how many more there are, if there are more."""
+    with log.open("ab") as file:
+        file.write(b'{"role":"user","content":"x","metadata":"none"}\n' * losses)
+    said = run("fork", log, "-o", tmp_path / "new", code=1).stdout
+    assert said.count("NOT copied: line ") == 50
+    assert re.findall(r"\.\.\. and (\d+) more; --json has all", said) == ([str(losses - 50)] if losses > 50 else [])
 
 
 @proof

@@ -9,6 +9,7 @@ from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.messages.metadata import given_id
 from amplifier_module_context_persistent.messages.text import parts_of
 from amplifier_module_context_persistent.sessions.request_costs import RequestBill
+from amplifier_module_context_persistent.tokens.counter import EstimateCounter, count_message
 from amplifier_module_context_persistent.toolbox.replay import open_transcript, requests
 from amplifier_module_context_persistent.toolbox.replay.visibility import ELIDED, KEPT, Marks
 from amplifier_module_context_persistent.toolbox.report import report
@@ -21,6 +22,10 @@ from tests.support.recorded_sessions import Recorded
 from tests.support.sweeps import proof
 
 LETTERS = {"k": "kept", "e": "elided", "d": "dropped", "s": "summarised"}
+
+
+def count_view(view):
+    return sum(count_message(message, EstimateCounter()) for message in view)
 
 
 @pytest.fixture
@@ -53,6 +58,34 @@ def fates(page, request):
     runs = page.head["requests"]["epochs"][columns["epoch"][request]]["runs"]
     told = [letter for letter, count in runs for _ in range(count)]
     return told + ["k"] * (columns["place"][request] - len(told))
+
+
+async def test_the_page_of_a_short_session_is_as_its_views(tmp_path):
+    """Marks of each message, numbers of each compaction, and what a request had beyond its view by the provider."""
+    log = tmp_path / "log.jsonl"
+    async with Recorded(log, max_tokens=3_000) as session:
+        for message in generate_session(7, 28, mean_bytes=0):
+            if message["role"] == "assistant":
+                tokens = count_view(await session.view())
+                usage = {"input_tokens": tokens + 700, "output_tokens": 5}
+                await session.manager.on_llm_response({"provider": "p", "model": "m", "usage": usage})
+            await session.add(message)
+    _, page = page_of(log, views="all")
+    with open_transcript(log) as transcript:
+        seen = list(requests(transcript))
+        beyond = [transcript.book.tokens_beyond_view(noted.receipt) for noted in transcript.book.requests]
+    columns, compactions = page.head["requests"]["columns"], page.head["requests"]["compactions"]
+    for number, one in enumerate(seen):
+        told = [LETTERS[letter] for letter in fates(page, number)]
+        assert told == [one.marks.of(place) for place in range(one.place)], number
+    assert columns["beyond"] == [-1 if tokens is None else tokens for tokens in beyond]
+    assert 500 < max(columns["beyond"]) < 900
+    assert columns["proved"] == ["y"] * len(seen)
+    taken = {one.number: one.compaction for one in seen if one.compaction}
+    newly = [(one["newly_elided"], one["newly_dropped"], one["newly_lacking"]) for one in compactions]
+    lost = [taken.get(one["request"]) for one in compactions]
+    assert newly == [(one.elided, one.dropped, one.lacking) if one else (0, 0, 0) for one in lost]
+    assert all(map(sum, zip(*newly, strict=True)))
 
 
 @proof

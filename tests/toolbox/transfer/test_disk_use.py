@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from amplifier_module_context_persistent.sessions.session_files import SessionFile
+from amplifier_module_context_persistent.toolbox.cli import du
 from amplifier_module_context_persistent.toolbox.cli.session_argument import session_file
 from amplifier_module_context_persistent.toolbox.transfer.disk_use import DiskUse, disk_use
 from tests.support.commands import run, shows
@@ -123,3 +124,36 @@ def test_a_session_that_vanished_is_an_error(tmp_path: Path) -> None:
     gone = SessionFile(tmp_path / "gone.jsonl", "gone", "", 0.0)
     with pytest.raises(OSError, match="no such file"):
         disk_use(gone)
+
+
+def test_what_would_be_freed_and_what_is_elsewhere_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each sentence only if there is something; of sessions only those that have it are counted."""
+    for name in ("plain", "cleared", "archived", "damaged"):
+        write(log_of(name))
+    no_bytes = dict.fromkeys(DiskUse().kinds, 0)
+    uses = {
+        "plain": DiskUse({**no_bytes, "messages": 1_000}, unpacked=1_000),
+        "cleared": DiskUse({**no_bytes, "cleared": 5_000}, unpacked=5_000, purge_frees=4_000, archive_frees=2_500),
+        "archived": DiskUse({**no_bytes, "other": 2_000}, unpacked=9_000),
+    }
+
+    def use(session: SessionFile, *, files: object) -> DiskUse:
+        if session.id not in uses:
+            raise ValueError("it is damaged")
+        return uses[session.id]
+
+    monkeypatch.setattr(du, "disk_use", use)
+    monkeypatch.setattr(du, "catalogue_bytes", lambda projects: 7_000 * len(projects))
+    done = run("du", code=1)
+    assert done.stdout.partition("\n\n")[2].splitlines() == [
+        "3 sessions, 8.0kB in all.",
+        "`purge SESSION --cleared` would free about 4.0kB, in 1 session: what a clear, a reset or a rewind hid.",
+        "`archive` would free about 2.5kB (from a sample of each log).",
+        "It compresses the logs alone, not the host's files.",
+        "What is archived would take 7.0kB more if it were not.",
+        "Catalogues take 7.0kB more; they are made again when they are needed.",
+    ]
+    shows(done.stderr, "not read: ", "damaged/context-messages.jsonl: it is damaged")
+    uses.clear()
+    monkeypatch.setattr(du, "catalogue_bytes", lambda _: 0)
+    assert run("du", code=1).stdout.splitlines()[-1] == "0 sessions, 0B in all."

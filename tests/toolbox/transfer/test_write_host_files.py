@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import stat
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,11 @@ from amplifier_module_context_persistent.errors import ConfigError
 from amplifier_module_context_persistent.log import open_mark
 from amplifier_module_context_persistent.paths import LOG_NAME
 from amplifier_module_context_persistent.toolbox.transfer.fork_session import fork_session
+from amplifier_module_context_persistent.toolbox.transfer.host_files.after_rewind_or_purge import (
+    finish_rewind,
+    rewinding,
+    was_rewinding,
+)
 from amplifier_module_context_persistent.toolbox.transfer.host_files.find_host_copies import host_copies, told_matches
 from amplifier_module_context_persistent.toolbox.transfer.host_files.write_host_files import write_host_files
 from amplifier_module_context_persistent.toolbox.transfer.imports.import_session import import_session
@@ -142,6 +148,24 @@ async def test_a_rewind_brings_the_hosts_files_in_step_and_keeps_the_old_ones(tm
     assert metadata(origin) == {**METADATA, "turn_count": 2}
     for name in ("transcript.jsonl", "metadata.json"):
         assert (origin / f"{name}.bak-context-persistent-20260105090000").read_bytes() == before[name]
+    assert not was_rewinding(origin / LOG_NAME)
+    assert finish_rewind(origin / LOG_NAME) == ([], "")
+
+
+async def test_a_rewind_that_failed_is_no_interrupted_one(tmp_path: Path) -> None:
+    """One that was killed is finished by the next command, once."""
+    origin = await session(tmp_path)
+    log, time = origin / LOG_NAME, "2026-01-05T09:00:00Z"
+    with suppress(RuntimeError), rewinding(log, time):
+        assert was_rewinding(log)
+        raise RuntimeError
+    assert not was_rewinding(log)
+    with rewinding(log, time):
+        pass  # killed here, before the files of the host are written
+    assert was_rewinding(log)
+    changed, why = finish_rewind(log)
+    assert ([Path(path).name for path in changed], why) == (["transcript.jsonl", "metadata.json"], "")
+    assert finish_rewind(log) == ([], "")
 
 
 async def test_a_rewind_of_an_open_session_leaves_the_hosts_files(tmp_path: Path) -> None:

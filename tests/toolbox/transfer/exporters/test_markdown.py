@@ -1,7 +1,9 @@
 """Messages as Markdown: readable, and nothing in one gets out of its place."""
 
 import re
+from datetime import UTC, datetime, timedelta
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,6 +12,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
+from amplifier_module_context_persistent.log.record_line import encode_message
 from amplifier_module_context_persistent.toolbox.transfer.exporters.markdown import (
     fenced,
     inline,
@@ -17,8 +20,10 @@ from amplifier_module_context_persistent.toolbox.transfer.exporters.markdown imp
     quoted,
 )
 from tests.support.commands import shows
+from tests.support.exports import exported
 from tests.support.growth import assert_grows_with_the_text
 from tests.support.histories import messages as any_histories
+from tests.support.logs import sealed
 from tests.support.sweeps import proof
 
 HOSTILE = [
@@ -237,3 +242,25 @@ def test_nothing_of_any_text_is_active_and_no_message_ends_another(said: list[tu
 def test_a_fence_with_a_long_gap_is_read_once() -> None:
     """Also one that turns out to be none."""
     assert_grows_with_the_text(lambda gap: quoted(f"```{gap}`"), " " * 40_000)
+
+
+TIMES = [(0.04, "0.0 s"), (9.94, "9.9 s"), (10.4, "10 s"), (59.4, "59 s"), (89, "1 min"), (3_569, "59 min")]
+TIMES += [(3_600, "1 h 0 min"), (7_259, "2 h 1 min"), (360_000, "100 h 0 min")]
+
+
+@pytest.mark.parametrize(("seconds", "told"), TIMES)
+def test_a_result_says_how_long_its_call_took(tmp_path: Path, seconds: float, told: str) -> None:
+    """In tenths of a second if it was short, in seconds below a minute, then in minutes and hours."""
+    began = datetime(2026, 1, 5, 9, tzinfo=UTC)
+    times = [began, began + timedelta(seconds=seconds)]
+    call = {"id": "c", "tool": "make", "arguments": {}}
+    messages = [
+        {"role": "assistant", "content": "", "tool_calls": [call]},
+        {"role": "tool", "content": "made", "tool_call_id": "c", "name": "make"},
+    ]
+    lines = [
+        encode_message(message, message_id=f"m{number}", timestamp=time.isoformat())
+        for number, (message, time) in enumerate(zip(messages, times, strict=True))
+    ]
+    (tmp_path / "log").write_bytes(b"".join(sealed(lines)))
+    assert f"<code>make</code>, {told}, 4 characters<" in exported(tmp_path / "log", "markdown")

@@ -281,3 +281,22 @@ async def test_spoken_words_are_text(tmp_path: Path) -> None:
         "user: on",
         "assistant: Done.",
     ]
+
+
+def test_a_message_of_no_role_of_anthropics_is_lost_by_name_and_nothing_else(tmp_path: Path) -> None:
+    """And an encrypted reasoning is kept; what comes after them is read."""
+    body = {
+        "system": "Be brief.",
+        "messages": [
+            {"role": "user", "content": "one"},
+            {"role": "critic", "content": "hm"},
+            {"type": "reasoning", "encrypted_content": "x"},
+            {"role": "assistant", "content": "two"},
+            {"role": "user", "content": []},
+        ],
+    }
+    path = tmp_path / "body.json"
+    path.write_text(json.dumps(body))
+    report = imported(path)
+    assert [(loss.line, loss.reason) for loss in report.account.lost] == [(2, "a message of the role 'critic'")]
+    assert dict(report.account.mapped) == {"user": 1, "assistant": 1}

@@ -89,3 +89,19 @@ def test_a_malformed_answer_is_refused(tmp_path: Path) -> None:
     path.write_text(json.dumps({"choices": [{"delta": {}}, {"message": {"role": "assistant", "content": "x"}}]}))
     with pytest.raises(ImportRefusedError, match="no choice with a message"):
         import_session(path, path=tmp_path / "log.jsonl")
+
+
+@pytest.mark.parametrize(("answer", "others"), [(COMPLETION, 1), (GEMINI, 2)], ids=["choices", "candidates"])
+def test_other_choices_of_an_answer_are_named(tmp_path: Path, answer: dict[str, Any], others: int) -> None:
+    """With the line that they are in; the first one is the session's. One choice alone is all of the answer."""
+    key = "choices" if "choices" in answer else "candidates"
+    path = tmp_path / "answer.json"
+    path.write_text(json.dumps({**answer, key: [answer[key][0]] * (others + 1)}))
+    account = imported(path).account
+    assert [(loss.line, loss.reason) for loss in account.lost] == [
+        (1, f"{others} other choices of the answer: the first one is the session's")
+    ]
+    (tmp_path / "one").mkdir()
+    path = tmp_path / "one" / "answer.json"
+    path.write_text(json.dumps({**answer, key: [answer[key][0]]}))
+    assert imported(path).account.lost == []
