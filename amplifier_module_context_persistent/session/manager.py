@@ -429,6 +429,7 @@ class PersistentContextManager:
         Raises:
             PinError: no live message has this id, or pins would use too much.
         """
+        reason = await self._redaction.of_text(reason)
         await pin(self._store, message_id, pinned=pinned, reason=reason, within=within, time=self._now())
 
     async def hide(self, turn: int | str, *, hidden: bool = True, reason: str = "") -> None:
@@ -442,6 +443,7 @@ class PersistentContextManager:
         Raises:
             PinError: there is no such turn, or the turn is in progress.
         """
+        reason = await self._redaction.of_text(reason)
         await hide(self._store, turn, hidden=hidden, reason=reason, time=self._now())
 
     async def show_again(self, turn: int | str) -> None:

@@ -62,6 +62,11 @@ class RedactionOnWrite:
             await self._host.emit("context:redacted_on_write", {"redactions": found})
         return redacted
 
+    async def of_text(self, text: str) -> str:
+        """Redact a text that is stored beside the messages, such as the reason of a pin."""
+        (message,) = await self.of([{"role": "system", "content": text}])
+        return str(message["content"])
+
 
 def _warn(what: str, redactions: Sequence[Redaction]) -> None:
     """Log what was done with some keys, and the keys' kinds and places; nothing if there are no keys."""

@@ -197,3 +197,15 @@ async def test_a_key_that_is_an_id_stays_and_is_told(session: Session) -> None:
     assert sorted(told) == [("tool_call_id", True), ("tool_calls[0].arguments.id", False), ("tool_calls[0].id", True)]
     assert session.stored().count(TOKEN) == 2
     assert OTHER not in session.stored()
+
+
+async def test_the_reason_of_a_pin_and_of_a_hidden_turn_is_redacted_too(tmp_path: Path) -> None:
+    """A model gives these reasons, with the tool `pin` for example."""
+    session = Session(tmp_path)
+    async with session.open(redact_on_write=True) as manager:
+        await manager.add_messages([user("one"), {"role": "assistant", "content": "ok"}, user("two")])
+        first = (await manager.get_messages())[0]["metadata"]["message_id"]
+        await manager.pin(first, reason=f"it has {TOKEN}")
+        await manager.hide(1, reason=f"it names {TOKEN}")
+    assert not files_with_the_token(tmp_path)
+    assert session.log.read_text().count(REDACTED) == 2

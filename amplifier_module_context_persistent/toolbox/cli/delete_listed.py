@@ -175,7 +175,7 @@ def _delete_all(todo: Sequence[Deletion], *, host_files: bool, older: float | No
             click.echo(f"NOT DELETED: {one_line(path)}: {deletion.refused}", err=True)
             continue
         if deletion.not_noted:
-            why = f"an import may bring it back: {deletion.not_noted}"
+            why = f"no sync erases its copies, and an import or a sync may bring it back: {deletion.not_noted}"
             click.echo(f"DELETED, NOT NOTED: {one_line(path)}: {why}", err=True)
 
 

@@ -432,7 +432,7 @@ def test_a_deletion_that_cannot_be_noted_is_no_success(command: list[str]) -> No
     erasures_path().mkdir()
     done = run(*command, "--yes", code=1)
     assert "DELETED, NOT NOTED: " in done.stderr
-    assert "an import may bring it back" in done.stderr
+    assert "an import or a sync may bring it back" in done.stderr
     assert left() == set()
     session("one", 3)
     assert "not_noted" in json.loads(run(*command, "--yes", "--json", code=1).stdout)["deleted"][0]
