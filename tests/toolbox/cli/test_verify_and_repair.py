@@ -271,16 +271,17 @@ def test_a_log_that_is_open_elsewhere_goes_on_behind_a_purge(log: str) -> None:
     assert numbers(other) == stored_numbers(log) == [3, 7]
 
 
-def test_a_log_that_changed_since_the_plan_is_purged_as_it_is_then(log: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What was shown and what was done may differ, and both are told."""
+def test_messages_that_were_hidden_after_the_question_do_not_go(log: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is purged then, and the refusal says how many more would go."""
 
     def ask(_question: str, *, yes: bool) -> None:
         append_bodies(FileLog(log), *reset_bodies("again"))
 
     monkeypatch.setattr(cli_purge, "ask", ask)
-    result = run("purge", log, "--cleared")
-    shows(result.stdout, "had changed in the meantime", "1 message removed", "4 messages removed")
-    assert stored_numbers(log) == []
+    result = run("purge", log, "--cleared", code=2)
+    shows(result.output, "1 message removed", "3 more messages would go now", "nothing was purged")
+    assert stored_numbers(log) == []  # all are hidden
+    assert all(f'"id-{number}"'.encode() in content_of(log) for number in range(4))
 
 
 def test_purge_names_the_hosts_own_copies(tmp_path: Path) -> None:
