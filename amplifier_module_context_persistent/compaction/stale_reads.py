@@ -111,7 +111,7 @@ def _takes_away(replaced: ReplacedLines, shown_lines: Set[str], text: str) -> bo
     """
     if replaced.new is not None:
         return not shown_lines <= replaced.new
-    return replaced.unknown or any(line in text for line in replaced.gone if len(line) >= LEAST_CHARS)
+    return replaced.unknown or any(line in text for line in replaced.removed_lines if len(line) >= LEAST_CHARS)
 
 
 def _puts_in(replaced: ReplacedLines, shown_lines: Set[str]) -> bool:
@@ -126,7 +126,7 @@ def _puts_in(replaced: ReplacedLines, shown_lines: Set[str]) -> bool:
     around = {line for line in replaced.around if len(line) >= LEAST_CHARS}
     if around:
         return not shown_lines.isdisjoint(around)
-    return not replaced.gone
+    return not replaced.removed_lines
 
 
 def _shown_lines(draft: Draft, result: Entry) -> Iterator[str]:

@@ -119,10 +119,10 @@ class ReplacedLines:
     """The effect of a call on the lines of a file; `unknown` is true if the call does not name the replaced lines.
 
     Attributes:
-        gone: the lines that the call removes.
+        removed_lines: the lines that the call removes.
     """
 
-    gone: frozenset[str] = frozenset()
+    removed_lines: frozenset[str] = frozenset()
     new: frozenset[str] | None = None
     """All lines of the file, if the call writes the whole file; else None."""
     unknown: bool = False

@@ -143,7 +143,7 @@ class ProviderFacts:
     """The provider's name in events, or "" if the provider has no name."""
     window: ModelLimits | None = None
     model: str = ""
-    told: Mapping[str, int] = field(default_factory=dict)
+    reported_limits: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def step_tokens(self) -> float:

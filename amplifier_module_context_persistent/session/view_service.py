@@ -323,7 +323,7 @@ class ViewService:
             fixed_tokens=tools.tokens + head_tokens,
             fixed_bytes=MARGIN_BYTES + len(tools.json) + head_bytes,
             spare_tokens=spare_tokens,
-            limits=limits_of(family_of(facts.name, facts.model), self._config, facts.told),
+            limits=limits_of(family_of(facts.name, facts.model), self._config, facts.reported_limits),
         )
 
     def _planned_budget(self, log: Log, provider: str, own_budget: int) -> int:

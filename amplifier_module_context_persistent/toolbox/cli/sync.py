@@ -237,7 +237,7 @@ class _Plan:
         all_erasing: list[ErasingStep] = []
         for step in list(self.steps):
             erasing: list[ErasingStep] = []
-            for erased_content in step.held:
+            for erased_content in step.erased_content:
                 erasing += erasing_steps(
                     erased_content.session, erased_content.side, erased_content.erasures, is_chosen=True
                 )

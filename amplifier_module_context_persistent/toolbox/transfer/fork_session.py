@@ -145,7 +145,7 @@ def fork_session(
             deque(records.bodies(), maxlen=0)  # to know what cannot be copied
         else:
             host_files = _write(target, records, whole.path, purged.replace, is_begun=is_begun)
-        return _report(target, records, host_files, purged.told)
+        return _report(target, records, host_files, purged.sentences)
 
 
 def _report(target: str, records: ForkRecords, host_files: Sequence[str], erased: Sequence[str]) -> Fork:

@@ -150,7 +150,7 @@ def fork_to_agent(
             turn=past.turn,
             messages=count,
             command=command,
-            erased=purged.told,
+            erased=purged.sentences,
         )
 
 

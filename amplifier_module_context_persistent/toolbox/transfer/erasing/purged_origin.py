@@ -41,7 +41,7 @@ class PurgedOrigin:
     transcript: Transcript
     origin: Transcript
     """The log itself, with what was purged."""
-    told: Sequence[str] = ()
+    sentences: Sequence[str] = ()
     """Sentences for a person about what was deleted or purged here."""
     replace: Replace = str
     """Replaces the purged texts, for the origin's name."""

@@ -103,7 +103,7 @@ def _answer(entry: dict[str, Any], message_id: str) -> Iterator[Message]:
         usage=usage,
         imported={"open_calls": open_calls} if open_calls else {},
     )
-    calls = [call(tool_call.call_id, tool_call.name, tool_call.given.get("args")) for tool_call in tool_calls]
+    calls = [call(tool_call.call_id, tool_call.name, tool_call.entry.get("args")) for tool_call in tool_calls]
     message = assistant(blocks, calls, facts)
     if message is not None:
         yield message
@@ -111,7 +111,7 @@ def _answer(entry: dict[str, Any], message_id: str) -> Iterator[Message]:
         if tool_call.output is not None:
             failed = tool_call.status in ("error", "cancelled")
             result_id = f"{message_id}-{tool_call.call_id}"
-            result_facts = metadata(result_id, tool_call.given.get("timestamp"), failed=failed, status=tool_call.status)
+            result_facts = metadata(result_id, tool_call.entry.get("timestamp"), failed=failed, status=tool_call.status)
             yield result(tool_call.call_id, tool_call.output, result_facts, tool_call.name)
 
 
@@ -134,7 +134,7 @@ class _ToolCall(NamedTuple):
     status: str
     output: Any
     """The result; None if the entry has none."""
-    given: dict[str, Any]
+    entry: dict[str, Any]
     """The call in the form of the entry."""
 
 

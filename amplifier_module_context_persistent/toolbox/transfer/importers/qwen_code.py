@@ -46,7 +46,7 @@ class _QwenFile:
     places: list[list[int]] = field(default_factory=list)
     """The places of each record's stored events."""
     persons: list[bool] = field(default_factory=list)
-    said: list[tuple[int, list[str]]] = field(default_factory=list)
+    earlier_contents: list[tuple[int, list[str]]] = field(default_factory=list)
     """The hash of each message's parts, and the ids of the messages that it became."""
 
 
@@ -137,7 +137,9 @@ def _events_of(file: _QwenFile, at: SourceObject, account: Account) -> list[Even
     messages = _messages(at, account)
     parts = mapping(record["message"]).get("parts")
     if record.get("isSidechain") is not True:  # a compression is of the session itself
-        file.said.append((hash(repr(parts)), [read_message["metadata"]["message_id"] for read_message in messages]))
+        file.earlier_contents.append(
+            (hash(repr(parts)), [read_message["metadata"]["message_id"] for read_message in messages])
+        )
     return [MessageRead(read_message, number) for read_message in messages] or [KeptEntry(record, number, kind)]
 
 
@@ -179,7 +181,7 @@ def _compaction(file: _QwenFile, at: SourceObject, payload: dict[str, Any]) -> C
 def _ids_at_end(file: _QwenFile, contents: Sequence[Mapping[str, Any]]) -> list[str]:
     """Return the ids of the earlier messages that are repeated at the end of `contents`."""
     kept_backwards = list[list[str]]()
-    for content, (said_parts, ids) in zip(reversed(contents), reversed(file.said), strict=False):
+    for content, (said_parts, ids) in zip(reversed(contents), reversed(file.earlier_contents), strict=False):
         if hash(repr(content.get("parts"))) != said_parts:
             break
         kept_backwards.append(ids)

@@ -69,7 +69,7 @@ def import_drafts(
     if not rules.dry_run:
         writer.write()
         lift(honoured.overridden, sessions[0].target.path)
-    return _report(writer, honoured.told)
+    return _report(writer, honoured.sentences)
 
 
 def _note_remotes(sessions: Sequence[SessionDraft], to: Destination) -> None:

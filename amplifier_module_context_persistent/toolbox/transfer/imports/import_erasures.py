@@ -27,7 +27,7 @@ class Honoured:
     """The result of applying erasures to an import."""
 
     sessions: list[SessionDraft]
-    told: list[str] = field(default_factory=list)
+    sentences: list[str] = field(default_factory=list)
     """Sentences for a person about sessions that were left out and texts that were replaced."""
     overridden: list[Erasure] = field(default_factory=list)
     """The erasures that were ignored, because a person asked to import everything."""
@@ -66,7 +66,7 @@ def honour_erasures(
         is_only_family = draft is sessions[0] and sessions[-1].family == draft.family
         if is_only_family:
             raise ErasedError(f"{why}; {ADVICE}")
-        honoured.told.append(f"{draft.target.name}: {why}, and is left out; {ADVICE}")
+        honoured.sentences.append(f"{draft.target.name}: {why}, and is left out; {ADVICE}")
     if not honoured.sessions:
         raise ErasedError(f"all its sessions were deleted or purged here; {ADVICE}")
     return honoured
@@ -108,7 +108,7 @@ def _apply(erasure: Erasure, draft: SessionDraft, honoured: Honoured) -> None:
         changed = _replace_in(draft, erasure.rule.replacement)
         if changed:
             records = "1 record" if changed == 1 else f"{changed:,} records"
-            honoured.told.append(f"a text was purged here on {erasure.day}; it is replaced in {records}; {ADVICE}")
+            honoured.sentences.append(f"a text was purged here on {erasure.day}; it is replaced in {records}; {ADVICE}")
 
 
 def _why_left_out(about: Sequence[Erasure], *, is_present: bool) -> str:

@@ -90,7 +90,7 @@ class Sync:
         try:
             step = self._plan(pair)
         except HoldsErasedError as error:
-            return Step(pair.session_id, What.LEFT, why=str(error), held=error.held)
+            return Step(pair.session_id, What.LEFT, why=str(error), erased_content=error.held)
         except (ContextPersistentError, OSError) as error:
             return Step(pair.session_id, What.LEFT, why=_why_failed(error))
         try:

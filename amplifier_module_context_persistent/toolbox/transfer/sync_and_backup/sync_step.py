@@ -96,7 +96,7 @@ class Step:
     fork: str = ""
     """The id of the fork that keeps one of the two histories of a parted session; else ""."""
     why: str = ""
-    held: Sequence[HeldErased] = ()
+    erased_content: Sequence[HeldErased] = ()
     """The copies with erased content, because of which the session is not changed."""
 
     @property
