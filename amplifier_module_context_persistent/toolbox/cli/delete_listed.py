@@ -75,9 +75,9 @@ def delete_listed(
     copies = CopiesBeside(without=[str(deletion.seen.session.path) for deletion in todo])
     for deletion in todo:
         path = str(deletion.seen.session.path)
-        deletion.copies = copies.of(path)
-        deletion.is_copy = bool(deletion.copies) and not is_under_own_id(path)
-        deletion.is_second_import = not deletion.is_copy and is_second_import(path, deletion.copies)
+        deletion.staying.copies = copies.of(path)
+        deletion.is_copy = bool(deletion.staying.copies) and not is_under_own_id(path)
+        deletion.is_second_import = not deletion.is_copy and is_second_import(path, deletion.staying.copies)
     if not as_json:
         _show(planned, todo, host_files=host_files, scope=scope)
     if todo and not dry_run:
@@ -199,7 +199,7 @@ def _tell_deleted(done: Sequence[Deletion]) -> None:
     """Print which sessions were deleted, and how a person can remove their content from other places."""
     size_bytes = sum(deletion.seen.size_bytes for deletion in done)
     say(f"Deleted {counted(len(done), 'session')}, {scaled(size_bytes, 'kMGT')}B.")
-    linked = sum(len(deletion.linked) for deletion in done)
+    linked = sum(len(deletion.staying.linked) for deletion in done)
     if linked:
         say(f"The content of {counted(linked, 'file')} stays under other names (hard links); remove those too.")
     if any(stored_name(str(deletion.seen.session.path)) is not None for deletion in done):
@@ -278,7 +278,7 @@ def _question(todo: Sequence[Deletion], scope: str) -> str:
     question = f"Delete {counted(len(todo), 'session')}"
     if scope:
         question += f", {scope}"
-    if not any(deletion.linked or deletion.shared for deletion in todo):
+    if not any(deletion.staying.linked or deletion.staying.shared for deletion in todo):
         question += ", for good" if scope else " for good"
     question += "?"
     unknown = sum(deletion.seen.is_open is None for deletion in todo)
@@ -307,7 +307,7 @@ def _show(planned: Sequence[Deletion], todo: Sequence[Deletion], *, host_files: 
     follows = what_follows(erased) if erased else ""
     if follows:
         say(follows)
-    if not host_files and any(deletion.host_files for deletion in todo):
+    if not host_files and any(deletion.staying.host_files for deletion in todo):
         say("The host's files stay, and Amplifier lists their sessions; --host-files deletes them too.")
 
 
@@ -330,26 +330,28 @@ def _show_its_files(deletion: Deletion, *, host_files: bool) -> None:
     written_for_host = [name for name in deletion.files if os.path.basename(name) in HOSTS_NAMES]
     removed = [name for name in deletion.files if name not in written_for_host]
     if host_files:
-        removed += deletion.host_files
+        removed += deletion.staying.host_files
     _show_files("goes", removed)
     _show_files("goes, written for the host by an import or a fork", written_for_host)
     if not host_files:
-        _show_files("stays, the host's", deletion.host_files)
-    _show_files("stays, perhaps left by a killed writer", deletion.doubtful)
-    _show_files("stays, shared by hosts, with all messages", deletion.shared)
-    _show_files("stays, another agent's session that was forked from it", deletion.agent_forks)
+        _show_files("stays, the host's", deletion.staying.host_files)
+    _show_files("stays, perhaps left by a killed writer", deletion.staying.doubtful)
+    _show_files("stays, shared by hosts, with all messages", deletion.staying.shared)
+    _show_files("stays, another agent's session that was forked from it", deletion.staying.agent_forks)
     if deletion.is_copy:
-        _show_files("stays, the same session: only this copy of it is deleted", deletion.copies)
+        _show_files("stays, the same session: only this copy of it is deleted", deletion.staying.copies)
         say(
             "  The session is not noted as erased, and a sync may bring this copy back. To erase it, name all its logs."
         )
     elif deletion.is_second_import:
-        _show_files("stays, another import of the same source", deletion.copies)
+        _show_files("stays, another import of the same source", deletion.staying.copies)
     else:
-        _show_files("stays, a copy of the same session, until the next sync erases it there too", deletion.copies)
+        _show_files(
+            "stays, a copy of the same session, until the next sync erases it there too", deletion.staying.copies
+        )
     if deletion.finishes:
         say("  an earlier deletion was interrupted; this one finishes it")
-    _show_files("has another name (hard link), under which its content stays", deletion.linked)
+    _show_files("has another name (hard link), under which its content stays", deletion.staying.linked)
     if deletion.seen.is_open is None:
         say("  whether it is open is not known here")
 

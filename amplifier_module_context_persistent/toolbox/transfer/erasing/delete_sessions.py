@@ -43,20 +43,11 @@ from .noted_agent_forks import agent_forks_of
 
 
 @dataclass(slots=True)
-class Deletion:
-    """A session that is to be deleted."""
+class FilesThatStay:
+    """The files with content of a deleted session that are not deleted with it, or whose content stays."""
 
-    seen: Overview
-    files: list[str] = field(default_factory=list)
-    """The paths that are deleted: the log, its own files, and the files that we wrote for the host."""
     host_files: list[str] = field(default_factory=list)
     """The paths of the host's files beside the log."""
-    parent: str = ""
-    """The id of the parent session, for a sub-agent's session; else ""."""
-    refused: str = ""
-    """The reason why the session must not be deleted; "" if it may be deleted."""
-    finishes: bool = False
-    """Whether an earlier deletion of the session was interrupted."""
     shared: list[str] = field(default_factory=list)
     """The paths of checkpoints that several hosts share and that have all messages. Checkpoints are not deleted."""
     agent_forks: list[str] = field(default_factory=list)
@@ -68,6 +59,22 @@ class Deletion:
     """
     copies: list[str] = field(default_factory=list)
     """The paths of logs that stay and hold the same session."""
+
+
+@dataclass(slots=True)
+class Deletion:
+    """A session that is to be deleted."""
+
+    seen: Overview
+    files: list[str] = field(default_factory=list)
+    """The paths that are deleted: the log, its own files, and the files that we wrote for the host."""
+    staying: FilesThatStay = field(default_factory=FilesThatStay)
+    parent: str = ""
+    """The id of the parent session, for a sub-agent's session; else ""."""
+    refused: str = ""
+    """The reason why the session must not be deleted; "" if it may be deleted."""
+    finishes: bool = False
+    """Whether an earlier deletion of the session was interrupted."""
     is_copy: bool = False
     """Whether only a copy is deleted: another log of the session stays, and the deleted log is not under the session's
     own id. Then no erasure of the session is noted."""
@@ -88,15 +95,15 @@ class Deletion:
             "messages": self.seen.messages,
             "bytes": self.seen.size_bytes,
             "files": self.files,
-            "host_files": self.host_files,
+            "host_files": self.staying.host_files,
             **present(
                 finishes=self.finishes,
                 no_record=self.no_record,
-                shared_checkpoints=self.shared,
-                agent_forks=self.agent_forks,
-                linked=self.linked,
-                doubtful=self.doubtful,
-                same_session=self.copies,
+                shared_checkpoints=self.staying.shared,
+                agent_forks=self.staying.agent_forks,
+                linked=self.staying.linked,
+                doubtful=self.staying.doubtful,
+                same_session=self.staying.copies,
                 not_noted=self.not_noted,
                 refused=self.refused,
             ),
@@ -158,22 +165,24 @@ def plan_deletion(group: Sequence[Overview]) -> list[Deletion]:
 
 def _find_files(deletion: Deletion, path: str) -> None:
     """Fill in the files that are deleted together with a log, and the files that remain."""
-    deletion.shared = [str(checkpoint) for checkpoint in shared_checkpoints(path)]
+    deletion.staying.shared = [str(checkpoint) for checkpoint in shared_checkpoints(path)]
     if stored_name(path) is not None:
         deletion.files = files_of(path)
         return
     ours = [*files_of(path), *files_left(path, HOSTS_NAMES)]
     ours += [str(file) for file in own_files(path) + backups(path)]
     deletion.files = list(dict.fromkeys(ours))
-    deletion.host_files = [str(file) for file in hosts_files(path) if str(file) not in ours]
+    deletion.staying.host_files = [str(file) for file in hosts_files(path) if str(file) not in ours]
     lock = _lock_left(path)
     if lock:
-        with_lock = deletion.host_files or deletion.files  # it is the host's; alone it is deleted with the log
+        with_lock = deletion.staying.host_files or deletion.files  # it is the host's; alone it is deleted with the log
         with_lock.insert(0, lock)
-    deletion.agent_forks = [agent_fork.path for agent_fork in agent_forks_of(log_id_in([header_at_start(path)]))]
-    deletion.doubtful = doubtful_parts(path, HOSTS_NAMES)
+    deletion.staying.agent_forks = [
+        agent_fork.path for agent_fork in agent_forks_of(log_id_in([header_at_start(path)]))
+    ]
+    deletion.staying.doubtful = doubtful_parts(path, HOSTS_NAMES)
     deletion.finishes = WrittenFiles.beside(path).begun == DELETING
-    deletion.linked = with_other_names([*deletion.files, *catalogue_files(path)])
+    deletion.staying.linked = with_other_names([*deletion.files, *catalogue_files(path)])
 
 
 def delete_session(
@@ -215,7 +224,7 @@ def delete_session(
         ours = {*files_left(path, HOSTS_NAMES), *map(str, own_files(path) + backups(path))} - {*files_of(path)}
         others = [name for name in deletion.files if name in ours]
         if host_files:
-            others += [name for name in deletion.host_files if name != _lock_left(path)]
+            others += [name for name in deletion.staying.host_files if name != _lock_left(path)]
         try:
             removed = delete_log(path, deletion.seen.size_bytes, begin=begin_noted, others=others)
         except DeleteError:

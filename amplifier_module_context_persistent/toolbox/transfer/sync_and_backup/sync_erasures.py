@@ -70,7 +70,7 @@ class ErasingStep:
     def files_that_stay(self) -> list[str]:
         """The paths of the host's files beside the log that have content to be erased, but are not deleted."""
         if self.deletion is not None:
-            return self.deletion.host_files
+            return self.deletion.staying.host_files
         return self.purge.remaining.copies if self.purge is not None else []
 
     @property
@@ -88,7 +88,7 @@ class ErasingStep:
         if self.error:
             return []
         if self.deletion is not None:
-            return self.deletion.linked
+            return self.deletion.staying.linked
         return self.purge.remaining.linked if self.purge is not None else []
 
 
