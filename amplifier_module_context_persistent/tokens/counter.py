@@ -42,6 +42,7 @@ number.
 
 _PIECE_CHARS: Final = 50_000
 _MAX_DEPTH: Final = 32
+_LABEL_CHARS: Final = 200
 _TEXT_KINDS: Final = frozenset(("text", "input_text", "output_text", "summary_text", "reasoning_text"))
 _CALL_KINDS: Final = frozenset(("tool_call", "tool_use", "function_call", "server_tool_use"))
 _RESULT_KINDS: Final = frozenset(("tool_result", "function_call_output"))
@@ -177,7 +178,7 @@ def count_message(message: Mapping[str, object], counter: TokenCounter) -> int:
             tokens += _label_tokens(value, counter)
     call_id = message.get("tool_call_id")
     if call_id is not None:
-        tokens += CALL_TOKENS + (counter.count_text(call_id) if isinstance(call_id, str) else 0)
+        tokens += CALL_TOKENS + (_label_tokens(call_id, counter) if isinstance(call_id, str) else 0)
     calls = message.get("tool_calls")
     called: set[str] = set()
     if isinstance(calls, list | tuple):
@@ -192,9 +193,17 @@ def count_message(message: Mapping[str, object], counter: TokenCounter) -> int:
     return tokens
 
 
-@lru_cache(maxsize=256)
 def _label_tokens(label: str, counter: TokenCounter) -> int:
-    """Return the number of tokens of a role or a tool's name; cached, because the same few occur in many messages."""
+    """Return the number of tokens of a role, a tool's name or a call's id.
+
+    The numbers of short labels are cached: the same few names occur in many messages, and the id of a call is counted
+    in the call, in its result, and each time that a plan shortens the result.
+    """
+    return _short_label_tokens(label, counter) if len(label) <= _LABEL_CHARS else counter.count_text(label)
+
+
+@lru_cache(maxsize=2048)
+def _short_label_tokens(label: str, counter: TokenCounter) -> int:
     return counter.count_text(label)
 
 
@@ -222,8 +231,8 @@ def _count_call(call: object, counter: TokenCounter) -> int:
         arguments = ""
     elif not isinstance(arguments, str):
         arguments = _json_text(arguments)
-    texts = (_call_id(call), name, arguments)
-    return CALL_TOKENS + sum(counter.count_text(text) for text in texts)
+    label_tokens = _label_tokens(_call_id(call), counter) + _label_tokens(name, counter)
+    return CALL_TOKENS + label_tokens + counter.count_text(arguments)
 
 
 def _holds_thinking(content: object) -> bool:

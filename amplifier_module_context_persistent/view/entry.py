@@ -96,6 +96,10 @@ class Reasoning:
     """The tokens of the text that is shown in place of its thinking; 0 if none is shown."""
 
 
+NO_REASONING = Reasoning()
+"""The reasoning of a message without any; all such messages share this object."""
+
+
 @dataclass(frozen=True, slots=True)
 class Changes:
     """Changes that plans and windows make to how a message is shown, apart from cuts."""
@@ -133,7 +137,7 @@ class Entry:
     gist: Gist = Gist()
     origin: Origin = Origin()
     form: RequestForm = RequestForm()
-    reasoning: Reasoning = Reasoning()
+    reasoning: Reasoning = NO_REASONING
     changes: Changes = Changes()
 
     @property
@@ -171,9 +175,6 @@ class Entry:
     def media_reference(self) -> str:
         """The id to recall left-out media by, or "" if the lines shown in their place name no id."""
         return "" if self.changes.no_recall else self.id
-
-
-_NO_REASONING = Reasoning()
 
 
 def classify(
@@ -241,7 +242,7 @@ def classify(
 def _reasoning_of(bond: Bond | None, thinking_tokens: int, narration_tokens: int) -> Reasoning:
     """Return the reasoning of a message. Messages without reasoning share one object."""
     if bond is None and not thinking_tokens:
-        return _NO_REASONING
+        return NO_REASONING
     return Reasoning(bond, thinking_tokens, narration_tokens)
 
 
@@ -295,8 +296,7 @@ def _gist_of(accepted: Message | None, kinds: ToolKinds, outcome: str) -> Gist:
     """Return the gist of a message, taken from the form that providers accept."""
     if accepted is None:
         return Gist(outcome=outcome)
-    uses = kinds.uses_of(accepted) if calls_of(accepted) else ()
-    return Gist(terms_of(accepted), uses, outcome)
+    return Gist(terms_of(accepted), kinds.uses_of(accepted), outcome)
 
 
 def _origin_of(sent: Message, *, after_first: bool, is_reminder: bool) -> Origin:

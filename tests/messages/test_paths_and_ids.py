@@ -34,6 +34,13 @@ def test_what_a_term_is(text, terms):
     assert set(spans(text)) == terms
 
 
+def test_a_word_has_the_same_terms_each_time():
+    """Also after thousands of other words, and with other signs around it."""
+    many = " ".join(f"other_name_{number}" for number in range(3_000))
+    found = [spans(text).keys() for text in ("(lib/read_config.py)", many, "lib/read_config.py.", "-lib/read_config.py")]
+    assert [found[at] for at in (0, 2, 3)] == [{"lib/read_config.py", "read_config"}] * 3
+
+
 def test_a_cut_shows_the_terms_of_head_and_tail():
     """A term counts as shown where one of its places lies wholly in what stays."""
     text = "first_name " + "x " * 500 + "middle_name " + "y " * 500 + "last_name first_name"

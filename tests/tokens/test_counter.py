@@ -121,6 +121,22 @@ class TestCountMessage:
         more = {**block, "output": [{"type": "text", "text": "a b c"}, image]}
         assert _cost({"role": "user", "content": [more]}) == _cost({"role": "user", "content": [block]}) + 1600
 
+    @pytest.mark.parametrize("chars", [1, 40, 200, 201, 5_000])
+    def test_names_and_ids_cost_their_own_tokens_each_time(self, chars: int) -> None:
+        """Also when they were counted before, by another counter, and in a call and its result."""
+        label = ("call me " * chars)[:chars]
+        for counter in (Words(), EstimateCounter(), Words()):
+            for _ in range(2):
+                own = counter.count_text(label)
+                result = {"role": "tool", "content": ""}
+                frame = count_message(result, counter) + 8
+                assert count_message({**result, "tool_call_id": label}, counter) == frame + own
+                assert count_message({**result, "tool_call_id": label, "name": label}, counter) == frame + 2 * own
+                call = {"id": label, "name": label, "arguments": {}}
+                empty = {"id": "", "name": "", "arguments": {}}
+                said = count_message({"role": "assistant", "tool_calls": [empty]}, counter)
+                assert count_message({"role": "assistant", "tool_calls": [call]}, counter) == said + 2 * own
+
     def test_sealed_reasoning_costs_by_its_length(self) -> None:
         """Signatures and redacted thinking are not read as text."""
         sealed = {"type": "redacted_thinking", "data": "x" * 1600}
