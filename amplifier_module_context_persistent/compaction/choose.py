@@ -39,7 +39,7 @@ def choose(draft: Draft, forms: Forms, loss: Loss, goal_tokens: int, positions: 
         return False
     least_saved = MARKER_TOKENS if loss.stage < Stage.SHORTEN else 1
     least_of_people = LEAST_SAVED if loss.stage < Stage.LAST else 0
-    offered = set(forms.offered(loss.stage) if positions is None else positions)
+    offered = set(loss.offered if positions is None else positions)
     heap: list[tuple[float, int]] = []
     _push(heap, loss, offered)
     taken = False

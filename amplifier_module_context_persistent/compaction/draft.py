@@ -77,13 +77,15 @@ class Draft:
         self.sizes = list(view.tokens)
         """The tokens of each group with its current cuts."""
         cut_before = request.so_far.plan.cuts
+        changed = cut_before.keys() | self.silent
         for position, members in enumerate(view.members):
             for entry in members:
+                if entry.id not in changed and entry.form.offload is None:
+                    continue
                 if entry.id in cut_before or entry.form.offload is not None:
                     self._cut_as_before(entry)
                     self._ever_cut.add(position)
-                if entry.id in self.cuts or entry.id in self.silent:
-                    self.sizes[position] += self.tokens_of(entry) - entry.tokens
+                self.sizes[position] += self.tokens_of(entry) - entry.tokens
         self.unmovable_tokens = self.fixed_tokens + sum([self.sizes[position] for position in self._unmovable()])
         """The tokens that no plan can remove: head text, tool definitions, system text that stays, and pins."""
         movable = max(0, request.budget_tokens - self.unmovable_tokens)
@@ -200,6 +202,11 @@ class Draft:
         if not self._is_quoted:
             return 0
         return max(0, min(int(SAID_SHARE * self.room_tokens), (self.threshold_tokens - self.total_tokens) // 4))
+
+    @property
+    def all_quoted_tokens(self) -> int:
+        """The estimated tokens of the quotes of all groups, as if each were left out."""
+        return sum([facts.quote_tokens for facts in self.view.facts]) if self._is_quoted else 0
 
     def quoted_tokens(self, position: int) -> int:
         """Estimate the number of tokens in the quotes that are shown of a group if it is left out."""

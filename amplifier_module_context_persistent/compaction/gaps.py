@@ -66,7 +66,9 @@ def _shown_places(draft: Draft) -> list[int]:
     members = draft.view.members
     dropped = {entry.ordinal for at, kept in enumerate(draft.kept) if not kept for entry in members[at]}
     dropped.update([entry.ordinal for entry in draft.view.beside])
-    shown = {*request.history.shown_anyway, *[entry.ordinal for entry in request.entries]} - dropped
+    shown = [entry.ordinal for entry in request.entries if entry.ordinal not in dropped]
+    if request.history.shown_anyway:
+        shown += request.history.shown_anyway - dropped
     return request.history.places_of(shown)
 
 

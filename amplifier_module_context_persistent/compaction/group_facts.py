@@ -36,7 +36,6 @@ class GroupFacts:
     """
 
     __slots__ = (
-        "_names",
         "_shown",
         "answered",
         "answers_of_people",
@@ -50,6 +49,7 @@ class GroupFacts:
         "kinds",
         "long_results",
         "members",
+        "names",
         "quotable",
         "quote_tokens",
         "speaks",
@@ -93,6 +93,8 @@ class GroupFacts:
         """The checksum of each result's text (`Terms.checksum`)."""
         self.answers_of_people = answers_of_people(group)
         """The results in which a person speaks, each with the words that introduce its quote."""
+        self.names = frozenset[str]().union(*[entry.gist.terms.names for entry in self.members])
+        """The terms that the group shows if no message of it is cut."""
         self.quotable = quotable(head, self.answers_of_people) if group.results else []
         """The messages that are worth a quote, each with the words that introduce its quote."""
         self.quote_tokens = estimated_tokens(self.quotable)
@@ -106,7 +108,6 @@ class GroupFacts:
         self.forms: tuple[int, list[tuple[Entry, list[Form]]]] | None = None
         """The value of `truncate_chars`, and the usual cuts of the results with it (`Forms`); None until a plan asks
         for the cuts."""
-        self._names: frozenset[str] | None = None
         self._shown: tuple[list[Cut | None], frozenset[str]] | None = None
         """The cuts that were asked for last, and the terms that the group shows with them; None if no cuts were asked
         for."""
@@ -121,13 +122,6 @@ class GroupFacts:
             return False
         # The same head has the same calls, and a result, or None, for each of them.
         return not group.results or all(map(is_, known.results, group.results))
-
-    @property
-    def names(self) -> frozenset[str]:
-        """The terms that the group shows if no message of it is cut."""
-        if self._names is None:
-            self._names = frozenset().union(*[entry.gist.terms.names for entry in self.members])
-        return self._names
 
     def names_with(self, cuts: list[Cut | None], names_of: Callable[[Entry], Collection[str]]) -> frozenset[str]:
         """Return the terms that the group shows with some cuts. The answer for the last cuts is kept.

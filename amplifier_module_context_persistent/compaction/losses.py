@@ -50,6 +50,11 @@ class Loss:
         self.forms = forms
         self.stage = stage
 
+    @cached_property
+    def offered(self) -> list[int]:
+        """The positions of the groups that had forms at this stage when this was first asked."""
+        return self.forms.offered(self.stage)
+
     def price(self, position: int, form: Form) -> float:
         """Return the price of a form: the group's position, or a higher price for the first message of a person."""
         return len(self.draft.view) if position == self.draft.view.first_person else position
@@ -141,7 +146,7 @@ class UniqueTermsLoss(Loss):
     def __init__(self, draft: Draft, forms: Forms, stage: Stage) -> None:
         super().__init__(draft, forms, stage)
         view = draft.view
-        offered = forms.offered(stage)
+        offered = self.offered
         self.shown = {position: draft.shown_terms(position) for position in offered}
         """The names that each group with forms at this stage shows, by position."""
         others = [draft.shown_terms(position) for position in draft.kept_positions() if position not in self.shown]
@@ -151,8 +156,8 @@ class UniqueTermsLoss(Loss):
         """The names that exactly one kept group shows."""
         self.needed = frozenset().union(*[view.groups[position].head.gist.terms.used for position in view.calling])
         """The names that calls have as arguments."""
-        self.weights = _weights(len(view))
-        """The weight of each group's loss. The newest group has `AGE` times the weight of the oldest."""
+        self.weights = _weights(offered, len(view))
+        """The weight of each group's loss, by position. The newest group has `AGE` times the weight of the oldest."""
         self.written_tokens = {position: view.facts[position].written_tokens for position in offered}
         """The estimated tokens of the text of a model or a person in each group of `shown`, by position."""
         self.plain = dict.fromkeys(view.repeated.intersection(offered), 0.0)
@@ -293,9 +298,11 @@ class UniqueTermsLoss(Loss):
         draft = self.draft
         if entry is None or not shown:
             return shown
-        looked_for = shown if form.cut.lines else None
-        still_shown = entry.gist.terms.shown(form.cut, looked_for, is_exact=entry.result_of is not None)
-        lost = shown.difference(still_shown)
+        terms = entry.gist.terms
+        if entry.result_of is not None or not form.cut.lines:
+            lost = terms.lost(form.cut, shown)
+        else:  # the lines of a cut of prose are not places of terms
+            lost = shown.difference(terms.shown(form.cut))
         if not lost:
             return lost
         for other in draft.view.members[position]:
@@ -315,9 +322,11 @@ class UniqueTermsLoss(Loss):
         """
         still_shown = self.draft.shown_terms(position) if self.draft.kept[position] else frozenset[str]()
         lost_names = self.shown[position] - still_shown
-        self.unique -= lost_names
+        shown_nowhere = lost_names & self.unique
+        self.unique -= shown_nowhere
         counts = self.counts
-        for name in lost_names:
+        counts.update(dict.fromkeys(shown_nowhere, 0))
+        for name in lost_names - shown_nowhere:
             groups_left = counts.get(name, 0) - 1  # 0 if a cut that was undone shows the name again
             counts[name] = groups_left
             if groups_left == 1:
@@ -331,10 +340,10 @@ class UniqueTermsLoss(Loss):
         return cheaper
 
 
-def _weights(groups: int) -> list[int]:
-    """Return the weight of each group's loss, in hundredths, for this number of groups."""
+def _weights(positions: Iterable[int], groups: int) -> dict[int, int]:
+    """Return the weights of the losses of some groups, in hundredths, by position, in a view of so many groups."""
     newest = max(1, groups - 1)
-    return [100 + (AGE - 1) * 100 * position // newest for position in range(groups)]
+    return {position: 100 + (AGE - 1) * 100 * position // newest for position in positions}
 
 
 def _count_cached_groups(draft: Draft) -> int:

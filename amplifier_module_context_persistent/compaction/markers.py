@@ -21,7 +21,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
-from functools import partial
 
 from ..messages.elide import WHOLE
 from ..messages.tool_kinds import CHANGE, READ, ToolUse
@@ -30,7 +29,7 @@ from .always_kept import STEPS, Stage
 from .draft import CHARS_A_TOKEN, MARKER_TOKENS, Draft
 from .failed_commands import MOST_KNOWN, each_once, failed_commands
 from .gaps import find_gaps
-from .marker_wording import brief_marker, long_marker
+from .marker_wording import long_marker
 from .notice_wording import notice_text
 
 SHARE = 0.08  # of the target, for all markers and the notice
@@ -148,10 +147,10 @@ def _briefs(draft: Draft, gaps: Sequence[Gap], unmarkable: Set[str]) -> list[str
     marked_after_next_call = _marked_after_next_call(draft, gaps)
     found = list[str]()
     for gap in gaps:
-        is_after_next_call = gap.before in marked_after_next_call
-        basis = gap.messages, gap.after, gap.did, gap.reference, gap.said, recall, is_after_next_call
-        write = partial(brief_marker, gap, recall=recall, after_next_call=is_after_next_call)
-        found.append("" if gap.before in unmarkable else memory.brief(gap.before, basis, write))
+        text = ""
+        if gap.before not in unmarkable:
+            text = memory.brief(gap, recall=recall, after_next_call=gap.before in marked_after_next_call)
+        found.append(text)
     return found
 
 

@@ -14,8 +14,10 @@ from typing import Any
 from ..messages.elide import Cut
 from ..messages.paths_and_ids import Terms
 from ..view.entry import Entry
+from ..view.plan import Gap
 from ..view.tool_groups import Group
 from .group_facts import GroupFacts
+from .marker_wording import brief_marker
 from .persons_words import Divided, Told
 
 
@@ -152,17 +154,13 @@ class PlanMemory:
             cuts[keep_chars] = find()
         return cuts[keep_chars]
 
-    def brief(self, before: str, basis: tuple[object, ...], write: Callable[[], str]) -> str:
-        """Return the shortest marker text for the gap before a message.
-
-        Args:
-            before: the id of the message.
-            basis: the inputs of the text.
-            write: makes the text; called only if no text is cached for this basis.
-        """
-        known = self._briefs.get(before)
+    def brief(self, gap: Gap, *, recall: bool, after_next_call: bool) -> str:
+        """Return the shortest marker text of a gap, as `brief_marker`, which writes the text if it is not cached."""
+        basis = gap.messages, gap.after, gap.did, gap.reference, gap.said, recall, after_next_call
+        known = self._briefs.get(gap.before)
         if known is None or known[0] != basis:
-            known = self._briefs[before] = basis, write()
+            text = brief_marker(gap, recall=recall, after_next_call=after_next_call)
+            known = self._briefs[gap.before] = basis, text
         return known[1]
 
     def keep_only(self, ids: Set[str]) -> None:

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import compress
+from itertools import chain, compress
+from operator import attrgetter
 
 from ..errors import FloorError
 from ..messages.elide import WHOLE, Cut
@@ -33,6 +34,8 @@ from .shorter_forms import SHORTENING, Forms
 from .stale_reads import replace_stale_reads
 from .strategies import STRATEGIES, Strategy
 from .summary_span import leave_out_span
+
+_ORDINAL = attrgetter("ordinal")
 
 FREE_SHARE = 0.01  # of the target, left free for the notice, and as much for quotes if there is anything to quote
 # Measured: docs/experiments.md ("Constants of the choice").
@@ -141,8 +144,7 @@ def tokens_left_free(draft: Draft) -> int:
     if not draft.config.compaction_notice_enabled:
         return 0
     share_tokens = int(FREE_SHARE * draft.target_tokens)
-    quoted_tokens = sum([draft.quoted_tokens(position) for position in range(len(draft.view))])
-    return share_tokens + min(share_tokens, quoted_tokens)
+    return share_tokens + min(share_tokens, draft.all_quoted_tokens)
 
 
 def _plan_of(draft: Draft, kept_entries: Sequence[Entry], making: Making) -> Plan:
@@ -187,6 +189,8 @@ def _run_stages(draft: Draft, forms: Forms, strategy: Strategy, goals: Goals) ->
             draft.leave_out(position)
     _shorten_newest(draft, forms, goals)
     for stage in STEPS:
+        if draft.fits(goals.tokens):
+            break  # the goals of later stages are not smaller
         goal = goals.at(stage, draft)
         if not draft.fits(goal) and choose(draft, forms, _loss(draft, forms, strategy, stage), goal):
             reached = stage
@@ -294,7 +298,8 @@ def _fit(draft: Draft, forms: Forms, plan: Plan, older: Mapping[str, str], kept_
 
 def _kept_entries(draft: Draft) -> list[Entry]:
     """Return the entries of the kept groups, in the history's order."""
-    ordinals = {entry.ordinal for position in draft.kept_positions() for entry in draft.view.members[position]}
+    kept = chain.from_iterable(compress(draft.view.members, draft.kept))
+    ordinals = set(map(_ORDINAL, kept))
     return [entry for entry in draft.request.entries if entry.ordinal in ordinals]
 
 
@@ -311,7 +316,7 @@ def _complete(
     groups = list(compress(draft.view.groups, draft.kept))
     arrangement = arrange(kept_entries, request.count, how, after=request.so_far.arranged, groups=groups)
     plan = plan.with_tokens(request.fixed_tokens + arrangement.tokens)
-    return Compaction(plan, arrangement, cut_tokens, frozenset(entry.ordinal for entry in kept_entries), floor(draft))
+    return Compaction(plan, arrangement, cut_tokens, frozenset(map(_ORDINAL, kept_entries)), floor(draft))
 
 
 def _cut_tokens(draft: Draft, kept_entries: Sequence[Entry], cuts: Mapping[str, Cut]) -> dict[str, int]:

@@ -116,30 +116,30 @@ class Terms:
     places: Mapping[str, Place] = field(default_factory=dict)
     """The first line (or piece of a long line) with each term that a cut can remove, by term."""
 
-    def shown(
-        self, cut: Cut | None, among: set[str] | frozenset[str] | None = None, *, is_exact: bool = False
-    ) -> Collection[str]:
-        """Return the terms that the message still shows after a cut.
-
-        Args:
-            cut: the cut; None for the whole message.
-            among: the terms to look for; None for all.
-            is_exact: whether the lines of the cut are exactly places of terms. A plan mostly asks this, and it is
-                faster. False if the lines may have grown to include their neighbours.
-        """
-        names = self.names
-        if cut is not None:
-            names = names[: bisect_right(self.needs, _reach(cut))]
-        at_ends = names if among is None else among.intersection(names)
-        if cut is None or not cut.lines:
+    def shown(self, cut: Cut | None) -> Collection[str]:
+        """Return the terms that the message still shows after a cut; None is no cut."""
+        if cut is None:
+            return self.names
+        at_ends = self.names[: bisect_right(self.needs, _reach(cut))]
+        if not cut.lines:
             return at_ends
-        places = self.places
-        wanted = places.keys() if among is None else among & places.keys()
         shown_places = set(cut.lines)
-        if not is_exact:
-            shown_places.update(_within({places[name] for name in wanted}, cut.lines))
-        in_lines = [name for name in wanted if places[name] in shown_places]
+        shown_places.update(_within(set(self.places.values()) - shown_places, cut.lines))
+        in_lines = [name for name, place in self.places.items() if place in shown_places]
         return {*at_ends, *in_lines}
+
+    def lost(self, cut: Cut, among: frozenset[str]) -> frozenset[str]:
+        """Return the terms that a cut removes, of those in `among`.
+
+        The lines of the cut must be exactly places of terms: lines that have grown to include their neighbours show
+        more (`shown`).
+        """
+        lost = among
+        if cut.lines:
+            places = self.places
+            shown_places = set(cut.lines)
+            lost = frozenset([name for name in among if places.get(name) not in shown_places])
+        return lost.intersection(self.names[bisect_right(self.needs, _reach(cut)) :]) if lost else lost
 
 
 def _within(places: Iterable[Place], lines: tuple[Place, ...]) -> list[Place]:

@@ -18,7 +18,7 @@ from ..messages.elide import Cut
 from ..messages.message import Call, Message
 from ..messages.narration import narration_of
 from ..messages.text import well_formed
-from .entry import INSTRUCTING, Entry
+from .entry import INSTRUCTING, NO_REASONING, Entry
 from .inserted_messages import CONTINUED, inserted_message
 from .missing_results import stand_in
 from .plan import NO_PLAN, NativeItem, Plan
@@ -342,22 +342,23 @@ class Arranger:
         cut = plan.cuts.get(entry.id)
         tokens = entry.tokens if cut is None else self.how.cut_tokens.get(entry.id, entry.tokens)
         bare = ""
-        narrates = False
-        if reasoning.bond is not None:  # else nothing of the message is bound to a reader
-            bare = self._bare(entry)
-            narrates = self._narrates(entry)
-        drops_thinking = entry.id in plan.silent
-        if drops_thinking or bare == "all":
-            tokens -= reasoning.tokens
-        if narrates and (drops_thinking or bare):
-            tokens += reasoning.narration_tokens
-        silent = drops_thinking and reasoning.tokens > 0
+        narrates = silent = no_recall = False
+        if reasoning is not NO_REASONING:
+            if reasoning.bond is not None:  # else nothing of the message is bound to a reader
+                bare = self._bare(entry)
+                narrates = self._narrates(entry)
+            drops_thinking = entry.id in plan.silent
+            if drops_thinking or bare == "all":
+                tokens -= reasoning.tokens
+            if narrates and (drops_thinking or bare):
+                tokens += reasoning.narration_tokens
+            silent = drops_thinking and reasoning.tokens > 0
+            no_recall = narrates and plan.rules.no_recall
         wire = self._shown_for(entry, cut) if entry.form.odd is not None or cut is not None else None
-        as_stored = entry.as_stored and not (cut or silent or bare or call_ids or wire)
+        as_stored = not (cut or silent or bare or call_ids or wire) and entry.as_stored
         if result is not None and not (entry.form.named and result[0] == entry.result_of):
             as_stored = False
         tokens += more_tokens
-        no_recall = narrates and plan.rules.no_recall
         self.items.append(
             Item(entry, cut, silent, bare, call_ids, result, None, tokens, wire, as_stored, narrates, no_recall)
         )

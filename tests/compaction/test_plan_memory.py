@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from amplifier_module_context_persistent.compaction.marker_wording import brief_marker
 from amplifier_module_context_persistent.compaction.persons_words import Divided, Told, divided, told_lines
 from amplifier_module_context_persistent.compaction.plan_memory import PlanMemory
 from amplifier_module_context_persistent.compaction.plan_request import PlanRequest
@@ -16,6 +17,7 @@ from amplifier_module_context_persistent.compaction.planner import Compaction
 from amplifier_module_context_persistent.messages.elide import excerpt_cut
 from amplifier_module_context_persistent.messages.message import Message
 from amplifier_module_context_persistent.view.entry import Entry, classify
+from amplifier_module_context_persistent.view.plan import Gap, Quote
 from amplifier_module_context_persistent.window import window_plans
 from tests.support.counters import count
 from tests.support.played_sessions import Session
@@ -82,17 +84,29 @@ def test_a_text_is_divided_again_if_another_one_takes_its_place() -> None:
     assert looked == [pasted, purged]
 
 
-def test_a_marker_is_written_again_if_its_gap_grows() -> None:
-    """The same gap keeps its text without being written again."""
-    memory = PlanMemory()
-    assert [memory.brief("m1", (number,), lambda at=at: f"text {at}") for at, number in enumerate((5, 5, 7, 5))] == [
-        "text 0",
-        "text 0",
-        "text 2",
-        "text 3",
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"messages": 7},
+        {"after": "m5"},
+        {"did": (("Edit a.py", 2),)},
+        {"reference": "m7"},
+        {"said": (Quote("m2", 'the model said: "done"'),)},
+    ],
+    ids=lambda changed: next(iter(changed)),
+)
+def test_a_marker_is_written_again_if_its_gap_changes(changed: dict[str, Any]) -> None:
+    """Also if the tool recall comes or goes, or if the marker moves after the next call."""
+    memory, gap = PlanMemory(), Gap("m9", messages=5, did=(("Bash", 3),), reference="m1")
+    asked = [
+        (one, recall, after)
+        for one in (gap, replace(gap, **changed), gap)
+        for recall in (True, False)
+        for after in (True, False, True)
     ]
-    memory.keep_only({"m2"})
-    assert memory.brief("m1", (5,), lambda: "new") == "new"
+    for one, recall, after in asked:
+        text = memory.brief(one, recall=recall, after_next_call=after)
+        assert text == brief_marker(one, recall=recall, after_next_call=after)
 
 
 def test_what_no_view_shows_any_more_is_forgotten() -> None:

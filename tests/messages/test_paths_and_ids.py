@@ -37,7 +37,9 @@ def test_what_a_term_is(text, terms):
 def test_a_word_has_the_same_terms_each_time():
     """Also after thousands of other words, and with other signs around it."""
     many = " ".join(f"other_name_{number}" for number in range(3_000))
-    found = [spans(text).keys() for text in ("(lib/read_config.py)", many, "lib/read_config.py.", "-lib/read_config.py")]
+    found = [
+        spans(text).keys() for text in ("(lib/read_config.py)", many, "lib/read_config.py.", "-lib/read_config.py")
+    ]
     assert [found[at] for at in (0, 2, 3)] == [{"lib/read_config.py", "read_config"}] * 3
 
 
@@ -49,10 +51,9 @@ def test_a_cut_shows_the_terms_of_head_and_tail():
     assert set(terms.shown(Cut(50, 50))) == {"first_name", "last_name"}
     assert terms.shown(Cut(12, 11)) == ("first_name",)
     assert terms.shown(Cut(5, 0)) == ()
-    some = {"middle_name", "last_name", "of_another"}
-    assert terms.shown(None, some) == {"middle_name", "last_name"}
-    assert terms.shown(Cut(50, 50), some) == {"last_name"}
-    assert terms.shown(Cut(12, 11), some) == set()
+    some = frozenset({"middle_name", "last_name", "of_another"})
+    assert terms.lost(Cut(50, 50), some) == {"middle_name"}
+    assert terms.lost(Cut(12, 11), some) == {"middle_name", "last_name"}
 
 
 def test_lines_that_a_cut_keeps_show_their_terms():
@@ -63,8 +64,9 @@ def test_lines_that_a_cut_keeps_show_their_terms():
     assert text[second[1] : second[2]] == "y = second_name"
     both, one = Cut(0, 0, (first, second)), Cut(0, 0, (second,))
     assert set(terms.shown(both)) == {"first_name", "second_name"}
-    assert terms.shown(both, {"first_name", "third_name", "of_another"}) == {"first_name"}
-    assert terms.shown(one, {"first_name", "second_name"}) == {"second_name"}
+    assert terms.lost(both, frozenset({"first_name", "third_name", "of_another"})) == {"third_name"}
+    assert terms.lost(one, frozenset({"first_name", "second_name"})) == {"first_name"}
+    assert terms.lost(both, frozenset({"first_name"})) == frozenset()
 
 
 @given(st.lists(st.sampled_from(["plain", "some_name", "lib/other_name.py", "x" * 300, "\n", "é😀"]), max_size=80))
