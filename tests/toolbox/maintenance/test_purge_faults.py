@@ -125,3 +125,15 @@ def test_a_purge_that_finds_no_room_says_how_much_it_needs(tmp_path: Path) -> No
     ):
         purged(path, before(2), files=files)
     assert stored_numbers(path) == OLD
+
+
+def test_what_a_full_disk_got_of_the_new_file_counts_as_free(path: str) -> None:
+    """It is removed."""
+    append_to(path, 0, 1, 2, 3)
+    size, lines = os.path.getsize(path), Path(path).read_bytes().splitlines(keepends=True)
+    files = FakeFiles()
+    files.fail("sync", code=errno.ENOSPC)
+    with free_on_disks(100), pytest.raises(AppendError, match="are free on the disk") as refused:
+        purged(path, before(2), files=files)
+    assert f"needs up to {size} bytes, and {100 + len(b''.join(lines[2:]))} are free" in str(refused.value)
+    assert Path(path).read_bytes() == b"".join(lines)
