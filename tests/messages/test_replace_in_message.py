@@ -43,3 +43,10 @@ def test_a_key_within_arguments_is_replaced_and_is_no_name() -> None:
     assert not holds_in_names(message, without_key)
     (redacted,) = redact_message(message, without_key)["tool_calls"]
     assert redacted["arguments"] == {"headers": {"[redacted]": "x", "plain": ["[redacted]"]}}
+
+
+def test_a_key_within_a_block_is_replaced_and_is_no_name() -> None:
+    """A block of a kind that nobody knows may have tables, too."""
+    message = {"role": "user", "content": [{"type": "chart", "rows": {KEY: 1, "plain": KEY}}]}
+    assert not holds_in_names(message, without_key)
+    assert KEY not in str(redact_message(message, without_key))
