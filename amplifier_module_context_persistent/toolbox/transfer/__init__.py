@@ -12,7 +12,7 @@ The larger operations have packages of their own, each with a list of where thin
 - `sync_and_backup`: sync, backup and restore;
 - `host_files`: the files that a host keeps beside a log.
 
-Where the others are done:
+Where things are done:
 - a fork: `fork_session`, its records by `fork_records`, of a whole log with all it hides `fork_whole`; to another
   agent: `fork_to_agent`; a rewind: `rewind_session`; the turn where either begins: `history_at`;
 - a log is written or copied: `copy_log`; a damaged log is not carried: `damaged_log`;
