@@ -60,7 +60,10 @@ class Figures:
     """The catalogue, whose file may be truncated during a query."""
 
     def rows(self, query: str, *parameters: Any) -> list[tuple[Any, ...]]:
-        """Run a query whose first parameter is the session, and return its rows."""
+        """Run a query whose first parameter is the session, and return its rows.
+
+        If the catalogue is damaged, the figures are added up again from the log (`add_up`), and the query is repeated.
+        """
         try:
             rows = self.connection.execute(query, (self.session, *parameters)).fetchall()
             if self.add_up is None or self.catalogue is None or not self.catalogue.is_cut(self.connection):

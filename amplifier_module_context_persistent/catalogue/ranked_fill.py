@@ -130,12 +130,10 @@ class RankedFill:
         if self._target is None or self._covered is None or self.is_overtaken:
             return
         try:
-            is_written = True
-            while self.memory_segments and is_written:
-                is_written = self._write(self._target)
-            if self.memory_segments or self._seen is None:
-                return
-            if self._seen != self._covered:
+            while self.memory_segments:
+                if not self._write(self._target):
+                    return
+            if self._seen is not None and self._seen != self._covered:
                 with self._target.catalogue.writing() as connection:
                     note_covered(connection, self._target.name, seen=self._seen, now=self._covered)
         except CatalogueError:
@@ -144,7 +142,7 @@ class RankedFill:
     def drop_small(self) -> int:
         """If memory has many small segments, drop them, so that one segment can be made instead.
 
-        Return their messages' number.
+        Return the number of their messages.
         """
         first = len(self.memory_segments)
         while first and self.memory_segments[first - 1].chars < SMALL_TEXT:

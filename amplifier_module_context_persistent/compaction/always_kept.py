@@ -12,7 +12,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from enum import IntEnum
-from itertools import accumulate, pairwise
+from itertools import pairwise
 from typing import NamedTuple
 
 from ..messages.elide import LEAST_SHOWN_CHARS, Cut, excerpt_cut
@@ -174,9 +174,13 @@ def recent_start(draft: Draft) -> int:
     Return 0 if all kept groups fit.
     """
     newest_first = draft.kept_positions()[::-1]
-    sums = accumulate(draft.sizes[position] for position in newest_first)
-    most = draft.config.protected_recent * draft.room_tokens
-    return next((at + 1 for at, tokens in zip(newest_first, sums, strict=True) if tokens > most), 0)
+    most_tokens = draft.config.protected_recent * draft.room_tokens
+    tokens = 0
+    for position in newest_first:
+        tokens += draft.sizes[position]
+        if tokens > most_tokens:
+            return position + 1
+    return 0
 
 
 def newest_results(draft: Draft) -> Iterator[Hold]:

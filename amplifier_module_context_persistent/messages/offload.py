@@ -42,9 +42,9 @@ def offload(
     preview_tokens: int,
     offers_recall: bool = True,
 ) -> Message:
-    """Return a result of more than `threshold_tokens` with the mark by which views show only its ends.
+    """Mark a result of more than `threshold_tokens`, so that views show only its beginning and its end.
 
-    Return any other message unchanged.
+    Return a copy with the mark in its metadata; any other message is returned unchanged.
 
     Args:
         message: a message for which `may_offload` is true; it is not mutated.

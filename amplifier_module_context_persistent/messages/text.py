@@ -82,9 +82,9 @@ def parts_of(message: Message) -> Iterator[TextPart]:
 
 
 def full_text(message: Message) -> tuple[str, int]:
-    """Return a message's text, and the length of its beginning that is searched.
+    """Return a message's text, and the number of characters at its beginning that a search reads.
 
-    Calls of `recall` are at the end and are not searched.
+    Calls of `recall` come last and are not searched.
     """
     content = message.get("content")
     if isinstance(content, str) and not message.get("tool_calls") and not message.get("thinking_block"):

@@ -25,7 +25,9 @@ class SystemPrompt:
         self._text: str | None = None
 
     async def restore(self, store: Store, host: Host) -> str | None:
-        """Return the head text for the next view, or None if there is none or if the history has a system prompt.
+        """Return the head text (the host's system prompt) for the next view; at a resume, the text of the last request.
+
+        Return None if there is no such text, or if the history has a system prompt of its own.
 
         Raises:
             LogUnreadableError: the log cannot be read.

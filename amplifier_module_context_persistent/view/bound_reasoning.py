@@ -112,7 +112,7 @@ class BoundViews:
 
     @property
     def bound(self) -> str:
-        """The `bound` of the present view."""
+        """The hash of the whole present view, as an answer stores it in `metadata.bound`; "" before the first view."""
         return self.chain[-1][0].hex() if self.chain else ""
 
     @property

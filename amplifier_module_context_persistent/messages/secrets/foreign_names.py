@@ -118,7 +118,7 @@ _PATH_OR_ADDRESS = re.compile(r"[a-z]+://.*|(?:~|\.{1,2})?/.*|[\w.-]+(?:/[\w.-]+
 
 
 def is_named_in_another_language(key: str, item: str) -> bool:
-    """Return whether a text under a key of a JSON object is a secret, if the key is in another language."""
+    """Return whether `key` names a secret in another language than English, and the text `item` under it is one."""
     name = name_in_another_language(key)
     return name != "" and _SHOWN.fullmatch(item) is not None and _is_secret(item, name)
 

@@ -240,7 +240,7 @@ def _export_many(sessions: Sequence[SessionFile], directory: str, how: _Writing)
         for why in failed:
             click.echo(escaped(one_line(f"NOT exported: {why['session']}: {why['error']}")), err=True)
         click.echo(f"{counted(len(written), 'session')} exported.", err=True)
-        _tell_secrets(secrets, sum(bool(report["redacted"]) for report in written))
+        _tell_secrets(secrets, len([report for report in written if report["redacted"]]))
     if not failed and all(not report["unread_lines"] for report in written):
         return DONE
     return FINDINGS

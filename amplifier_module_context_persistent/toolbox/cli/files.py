@@ -154,7 +154,7 @@ def _show_stacked(output: Console, heads: Sequence[str], rows: Sequence[Sequence
 
 
 def _fact(head: str, cell: str) -> str:
-    """Return a cell as words that are clear without the column's head."""
+    """Return a cell with the head of its column, such as `in turn 3`, for output without columns."""
     if head in ("session", "last at"):
         return cell
     is_single_turn = head == "in turns" and cell.isdecimal()

@@ -295,7 +295,8 @@ class _SessionPicker:
                 continue
             with _watched_file(session) as files:
                 overview = overview_of(session, self._held, glances=self._glances, files=files)
-            self._without_time += not overview.has_time
+            if not overview.has_time:
+                self._without_time += 1
             if is_of_time(overview, self._wanted):
                 heappush(waiting, (-overview.known_s, -session.modified_s, session.id, number, overview))
         while waiting:

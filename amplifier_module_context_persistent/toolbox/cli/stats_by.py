@@ -38,10 +38,10 @@ class ByType(_Base):
 
 
 def two_at_most(criteria: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
-    """Return the criteria of all options `--by`.
+    """Return the criteria of all options `--by`: none, one or two.
 
     Raises:
-        UsageError: there are more than two criteria, one is given twice, or nothing has both.
+        UsageError: there are more than two criteria, one is given twice, or they are `model` and `tool`.
     """
     names = tuple(name for names_of_option in criteria for name in names_of_option)
     if len(names) > _MOST or len(set(names)) < len(names):

@@ -314,7 +314,7 @@ class TermFinder:
         return tuple(terms)
 
     def _pieces_in(self, word: str) -> set[str]:
-        """Return the longest words of terms that are contained in a word."""
+        """Return the longest words of terms (`_by_start`) that are a part of `word`."""
         contained: set[str] = set()
         by_start = self._by_start
         for size in self._start_sizes:

@@ -410,16 +410,21 @@ def _changes(reader: ReadableLog, *, after: int) -> Iterator[bytes | str]:
     A change is the body of a control record. For a reset it is only the id of the reset, because a purge writes resets
     anew.
     """
-    seen = 0
+    messages = 0
     for line in whole_lines(reader):
-        found = control_of(line) if line.startswith(CONTROL_HEAD) else None
-        if found is None:
-            seen += not line.startswith(CONTROL_HEAD)
+        if not line.startswith(CONTROL_HEAD):
+            messages += 1
             continue
-        kind, record = found
-        if seen < after or kind not in _SAYS_SOMETHING:
+        control = control_of(line)
+        if control is None or messages < after:
             continue
-        yield str(record.get("id")) if kind_of(kind).frames else line[:-CRC_TAIL_BYTES]
+        kind, record = control
+        if kind not in _SAYS_SOMETHING:
+            continue
+        if kind_of(kind).frames:
+            yield str(record.get("id"))
+        else:
+            yield line[:-CRC_TAIL_BYTES]
 
 
 def _last_purge(reader: ReadableLog) -> str:
