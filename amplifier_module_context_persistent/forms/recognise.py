@@ -145,7 +145,7 @@ def is_ordinary(message: Any) -> bool:
 
 
 def _is_ordinary_metadata(metadata: Any) -> bool:
-    """Return whether metadata have only scalars and objects of scalars, and no key about how to add the message."""
+    """Return whether metadata have only scalars and objects of scalars, and no key that controls how to store it."""
     if type(metadata) is not dict or not TELLING_KEYS.isdisjoint(metadata):
         return False
     for key, value in metadata.items():

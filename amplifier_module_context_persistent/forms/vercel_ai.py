@@ -60,7 +60,7 @@ _USUAL_IMAGE = "image/png"
 
 
 class UiMessage(NamedTuple):
-    """A UI message that was read."""
+    """The canonical messages of a UI message, and its other parts."""
 
     messages: list[Message]
     """Its canonical messages: of an answer one for each step, each followed by the results of its calls."""

@@ -58,7 +58,7 @@ class Frame:
     """The offset of the compressed bytes in the file."""
     packed_bytes: int
     offset: int
-    """The offset in the log of its part."""
+    """The offset in the plain log at which the part begins."""
     size: int
     line: int
     """The number of lines of the log before the frame."""
@@ -74,7 +74,7 @@ class Frame:
 
     @property
     def end(self) -> int:
-        """The offset in the log after its part."""
+        """The offset in the plain log at which the part ends."""
         return self.offset + self.size
 
     @property

@@ -206,7 +206,10 @@ def decode(line: bytes) -> Message:
 
 
 def member_of(line: bytes) -> Member | None:
-    """Return the membership in a line (without LF). None if the message is in no reset, or the line has no checksum."""
+    """Return the reset that a line (without LF) names for its message, and the number there.
+
+    Return None if the message is in no reset, or if the line has no checksum.
+    """
     if not has_crc(line):
         return None
     end = line[:-CRC_TAIL_BYTES].removesuffix(MARK)

@@ -334,8 +334,8 @@ class RequestFlow:
     async def _report_left_out(self, ask: Ask, answer: ViewResult) -> None:
         """Tell the host when the view leaves out reasoning because something before it changed, once for each change.
 
-        Only answers count if the last view showed their reasoning. If the system text or the tools changed, answers
-        that no view has shown yet count too.
+        Only answers whose reasoning the last view showed are counted. If the system text or the tools changed, answers
+        that no view has shown yet are counted, too.
         """
         last_view = self._last
         self._last = _Shown(ask, answer.last, answer.reasoning.left_out)

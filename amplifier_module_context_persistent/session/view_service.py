@@ -393,7 +393,7 @@ class ViewService:
         return head
 
     def _store_plan(self, log: Log, window: Window, index: Index) -> str:
-        """Append a window's plan to the log. Return "", or the reason if this failed; the plan is used all the same.
+        """Append a window's plan to the log. Return "", or the reason if this failed; the plan is used anyway.
 
         If the log was replaced since its index was `index`, nothing is appended: a purge may have removed what the plan
         says.

@@ -65,7 +65,7 @@ def delete_listed(
         as_json: print one JSON object.
         left: the files of interrupted operations that were removed before.
         older: delete only sessions without a message since this time.
-        scope: words for what is deleted as a whole; "" if filters choose among sessions.
+        scope: words for a deletion of everything, such as "all of the project ."; "" if filters choose sessions.
     """
     check_can_ask(as_json=as_json, yes=yes, dry_run=dry_run)
     if not dry_run:

@@ -47,7 +47,7 @@ class MadePage:
 
 
 def place_of(log: str | Path) -> str:
-    """Return a hash of the directory of projects, or of the database, that has a log; it tells nothing else."""
+    """Return a hash of the directory of projects, or of the database, that has a log; it does not reveal the name."""
     place = os.fspath(log)
     if stored_name(place) is not None:
         place = split_location(shown_location(place))[0]

@@ -34,7 +34,7 @@ def score(sample: Sample) -> int:
 
 
 def _is_conversation(one: dict[str, Any]) -> bool:
-    """Return whether an object has nodes of a conversation, or the other keys of one that has no nodes."""
+    """Return whether an object is a conversation: it has nodes, or the other keys of a conversation without nodes."""
     nodes = mapping(one.get("mapping"))
     if nodes:
         return any("message" in mapping(node) or "children" in mapping(node) for node in nodes.values())
