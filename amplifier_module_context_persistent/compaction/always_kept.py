@@ -145,18 +145,18 @@ def peoples_words(draft: Draft) -> Iterator[Hold]:
     least_tokens = tokens | dict.fromkeys(long, shortest_tokens)
 
     left = int(WORDS_SHARE * draft.room_tokens)
-    shown = set[int]()
+    shown_positions = set[int]()
     for position in others:
         if least_tokens[position] <= left:
             left -= least_tokens[position]
-            shown.add(position)
+            shown_positions.add(position)
     for position in others:
         more_tokens = tokens[position] - least_tokens[position]
-        if position in shown and more_tokens <= left:
+        if position in shown_positions and more_tokens <= left:
             left -= more_tokens
             yield Hold(position, leave=Stage.PEOPLE, cut=Stage.TEXTS)
         elif position in long:
-            leave = Stage.PEOPLE if position in shown else Stage.FREE
+            leave = Stage.PEOPLE if position in shown_positions else Stage.FREE
             only_cut = draft.words_cut(view.groups[position].head, LEAST_SHOWN_CHARS)
             yield Hold(position, leave, cut=Stage.FREE, shortest_cut=only_cut)
         else:
@@ -190,7 +190,9 @@ def newest_results(draft: Draft) -> Iterator[Hold]:
     for number, position in enumerate(groups_of_newest_results(draft)):
         room -= draft.tokens_of(draft.view.groups[position].head)
         late = Stage.RECENT if spared else Stage.FREE
-        yield Hold(position, Stage.HELD if number == 0 or room >= 0 else Stage.FREE, late)
+        is_held = number == 0 or room >= 0
+        leave = Stage.HELD if is_held else Stage.FREE
+        yield Hold(position, leave, late)
 
 
 def groups_of_newest_results(draft: Draft) -> list[int]:
@@ -238,15 +240,15 @@ def last_words(draft: Draft) -> Iterator[Hold]:
     A cut keeps the head and the tail. The answers may take `ANSWERS_SHARE` of the room, or the free room if this is
     more. If they need more, every second answer loses its hold, the oldest first, until the others fit.
     """
-    held = _held_answers(draft)
-    second = _second_answers(draft, held.tokens.keys())
-    for position, tokens in held.tokens.items():
+    answers = _held_answers(draft)
+    second = _second_answers(draft, answers.tokens.keys())
+    for position, tokens in answers.tokens.items():
         leave = Stage.SECOND_ANSWERS if position in second else Stage.PEOPLE
         is_shortened = tokens < draft.sizes[position]
-        if position == held.newest:
+        if position == answers.newest:
             yield Hold(position, leave=Stage.NEVER, cut=Stage.ANSWERS)
         elif is_shortened:
-            answer_cut = draft.words_cut(draft.view.groups[position].head, held.keep_chars)
+            answer_cut = draft.words_cut(draft.view.groups[position].head, answers.keep_chars)
             yield Hold(position, leave, cut=Stage.FREE, shortest_cut=answer_cut)
         else:
             yield Hold(position, leave, cut=Stage.LAST)
@@ -351,11 +353,11 @@ def interrupted_turns(draft: Draft) -> Iterator[Hold]:
         if not has_messages_between:
             continue
         is_open = view.answers.get(start) not in answered
-        said = view.speaking[bisect_right(view.speaking, start) : bisect_left(view.speaking, end)]
-        is_pair = is_open_before and is_open and len(said) > 0
+        speakers = view.speaking[bisect_right(view.speaking, start) : bisect_left(view.speaking, end)]
+        is_pair = is_open_before and is_open and len(speakers) > 0
         if is_pair:
-            tokens = {position: _least_tokens(view.members[position]) for position in said}
-            shortest = min(reversed(said), key=tokens.__getitem__)  # the newest of several
+            tokens = {position: _least_tokens(view.members[position]) for position in speakers}
+            shortest = min(reversed(speakers), key=tokens.__getitem__)  # the newest of several
             chosen_tokens[shortest] = tokens[shortest]
         is_open_before = is_open and not is_pair
     room_tokens = int(INTERRUPTED_SHARE * draft.room_tokens)

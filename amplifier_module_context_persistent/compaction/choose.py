@@ -147,8 +147,8 @@ def merge_gaps(draft: Draft, forms: Forms) -> None:
         return
     leave = forms.leave
     sizes = draft.sizes
-    said = {p for p in draft.view.said if p not in draft.fixed and not draft.view.groups[p].head.calls}
-    stay = {p for p, stage in enumerate(leave) if stage > Stage.PEOPLE and p not in said} | {draft.view.first_person}
+    spoken = {p for p in draft.view.said if p not in draft.fixed and not draft.view.groups[p].head.calls}
+    stay = {p for p, stage in enumerate(leave) if stage > Stage.PEOPLE and p not in spoken} | {draft.view.first_person}
     ranked = []
     for between in stretches:
         if stay.isdisjoint(between):
@@ -164,10 +164,10 @@ def merge_gaps(draft: Draft, forms: Forms) -> None:
 def _between_gaps(draft: Draft) -> list[list[int]]:
     """Return the stretches of kept groups between two gaps, each as a list of positions."""
     found: list[list[int]] = [[]]
-    for position, kept in enumerate(draft.kept):
-        if draft.gap_before[position] or not kept:
+    for position, is_kept in enumerate(draft.kept):
+        if draft.gap_before[position] or not is_kept:
             found.append([])
-        if kept:
+        if is_kept:
             found[-1].append(position)
     return [some for some in found[1:] if some][:-1]
 
@@ -180,12 +180,12 @@ def leave_nobody_unanswered(draft: Draft) -> None:
     groups = draft.view.groups
     if draft.request.summary is not None and all(map(draft.kept.__getitem__, draft.view.people)):
         return  # the summary contains the answers
-    said = draft.view.said
+    spoken = draft.view.said
     run = list[int]()
     answers_before = 0  # the number of the model's messages before the last person's message
     for position in [position for position in draft.view.people if draft.kept[position]]:
-        answers = bisect_left(said, position)
-        if any(draft.kept[answer] for answer in said[answers_before:answers]):
+        answers = bisect_left(spoken, position)
+        if any(draft.kept[answer] for answer in spoken[answers_before:answers]):
             run = []
         answers_before = answers
         if run and groups[run[-1]].head.ordinal + 1 == groups[position].head.ordinal:
@@ -202,8 +202,8 @@ def close_turn(draft: Draft, forms: Forms) -> None:
         return
     after = len(draft.kept)
     for before in reversed([position for position in draft.kept_positions() if position > turn]):
-        gone = not all(draft.kept[before + 1 : after])
-        if gone and forms.leave[before] < Stage.HELD and not draft.view.facts[before].takes_line:
+        has_gap = not all(draft.kept[before + 1 : after])
+        if has_gap and forms.leave[before] < Stage.HELD and not draft.view.facts[before].takes_line:
             draft.leave_out(before)
         else:
             after = before

@@ -68,7 +68,7 @@ class Draft:
         """For each group, whether an earlier plan left out messages right before it."""
         self.kept = [True] * len(view)
         self.fixed = frozenset(view.untouchable(preserve_system=request.config.preserve_system))
-        """The positions of the groups that no plan may leave out."""
+        """The positions of the groups that no plan may leave out. A plan may shorten some of them."""
         self.cuts: dict[str, Cut] = {}
         self.cut_tokens: dict[str, int] = {}
         """The tokens of each cut message, its thinking included, by message id."""
@@ -76,23 +76,8 @@ class Draft:
         """The positions of the groups with a message that is cut now, or was cut before in this draft."""
         self.sizes = list(view.tokens)
         """The tokens of each group with its current cuts."""
-        cut_before = request.so_far.plan.cuts
-        changed = cut_before.keys() | self.silent
-        for position, members in enumerate(view.members):
-            for entry in members:
-                if entry.id not in changed and entry.form.offload is None:
-                    continue
-                if entry.id in cut_before or entry.form.offload is not None:
-                    self._cut_as_before(entry)
-                    self._ever_cut.add(position)
-                self.sizes[position] += self.tokens_of(entry) - entry.tokens
-        self.unmovable_tokens = self.fixed_tokens + sum([self.sizes[position] for position in self._unmovable()])
-        """The tokens that no plan can remove: head text, tool definitions, system text that stays, and pins."""
-        movable = max(0, request.budget_tokens - self.unmovable_tokens)
-        self.room_tokens = int(movable * request.config.target_usage)
-        """The tokens that a plan aims at for all other messages. Promises and quotes may take shares of them."""
-        self.target_tokens = self.unmovable_tokens + self.room_tokens
-        self.threshold_tokens = self.unmovable_tokens + int(movable * request.config.compact_threshold)
+        self._apply_earlier_cuts()
+        self._compute_targets()
         self.total_messages = sum([1 + len(group.results) for group in view.groups])
         self._is_quoted = self.gap_tokens > 0 and not request.summary_so_far
         """Whether gaps have quotes."""
@@ -103,6 +88,29 @@ class Draft:
         """The messages whose tokens are estimated, by id."""
         self._least_saved = MARKER_TOKENS
         self._least_of_people = 0
+
+    def _apply_earlier_cuts(self) -> None:
+        """Give messages the cuts of the previous plan or of their offload, and correct the sizes of their groups."""
+        cut_before = self.request.so_far.plan.cuts
+        changed = cut_before.keys() | self.silent
+        for position, members in enumerate(self.view.members):
+            for entry in members:
+                if entry.id not in changed and entry.form.offload is None:
+                    continue
+                if entry.id in cut_before or entry.form.offload is not None:
+                    self._cut_as_before(entry)
+                    self._ever_cut.add(position)
+                self.sizes[position] += self.tokens_of(entry) - entry.tokens
+
+    def _compute_targets(self) -> None:
+        """Divide the budget: the tokens that stay anyway, and the room for all others. The sizes must be known."""
+        self.unmovable_tokens = self.fixed_tokens + sum([self.sizes[position] for position in self._unmovable()])
+        """The tokens that no plan can remove: head text, tool definitions, system text that stays, and pins."""
+        movable = max(0, self.request.budget_tokens - self.unmovable_tokens)
+        self.room_tokens = int(movable * self.config.target_usage)
+        """The tokens that a plan aims at for all other messages. Promises and quotes may take shares of them."""
+        self.target_tokens = self.unmovable_tokens + self.room_tokens
+        self.threshold_tokens = self.unmovable_tokens + int(movable * self.config.compact_threshold)
 
     def _unmovable(self) -> list[int]:
         """Return the positions of the groups that no plan can remove: lasting system text, and groups with a pin."""
@@ -187,10 +195,10 @@ class Draft:
         These are the group's own tokens, minus the marker of a new gap. If the group is between two gaps, a marker is
         saved too, because the gaps become one.
         """
-        kept = self.kept
+        is_kept = self.kept
         after = position + 1
-        gap_before = self.gap_before[position] or (position > 0 and not kept[position - 1])
-        gap_after = after < len(kept) and (self.gap_before[after] or not kept[after])
+        gap_before = self.gap_before[position] or (position > 0 and not is_kept[position - 1])
+        gap_after = after < len(is_kept) and (self.gap_before[after] or not is_kept[after])
         return self.sizes[position] + self.gap_tokens * (gap_before + gap_after - 1)
 
     @property
@@ -223,7 +231,7 @@ class Draft:
 
         True does not promise that the group fits: put it back (`put_back`) and look at the total.
         """
-        if any(one.position == position for one in self._estimated.values()):
+        if any(estimated.position == position for estimated in self._estimated.values()):
             return True  # the estimated tokens are counted when the group is put back
         return self.total_tokens + self.sizes[position] - self.gap_tokens <= most_tokens
 
@@ -233,7 +241,7 @@ class Draft:
         self.total_messages += 1 + len(self.view.groups[position].results)
         self.total_tokens += self.freed_by_leaving_out(position)
         if self._estimated:
-            self._settle([one for one in self._estimated.values() if one.position == position])
+            self._settle([estimate for estimate in self._estimated.values() if estimate.position == position])
 
     def cut(self, position: int, entry: Entry, cut: Cut) -> None:
         """Cut a message of a group and count it exactly, even if the cut saves nothing."""
@@ -260,7 +268,9 @@ class Draft:
 
         The marker names `recall` only if the session has this tool.
         """
-        return cut if self.config.offers_recall or cut.instead else replace(cut, no_recall=True)
+        if self.config.offers_recall or cut.instead:
+            return cut
+        return replace(cut, no_recall=True)
 
     def settle(self, least_saved: int = MARKER_TOKENS, least_of_people: int = 0) -> None:
         """Count all estimated messages exactly, and undo each cut that saves too little.
@@ -273,11 +283,11 @@ class Draft:
         """
         self._least_saved = least_saved
         self._least_of_people = least_of_people
-        self._settle([one for one in self._estimated.values() if self.kept[one.position]])
+        self._settle([estimate for estimate in self._estimated.values() if self.kept[estimate.position]])
 
     def _settle(self, estimated: Sequence[_Estimated]) -> None:
         """Count some of the estimated messages exactly, and undo each cut that saves too little."""
-        messages = self.request.fetch([one.entry for one in estimated])
+        messages = self.request.fetch([estimate.entry for estimate in estimated])
         for (position, entry, known, before), message in zip(estimated, messages, strict=True):
             del self._estimated[entry.id]
             cut, after = self._counted(entry, message, self.cuts[entry.id])
@@ -293,9 +303,9 @@ class Draft:
         known = memory.counted(entry, cut)
         if known is None:
             grown = cut if entry.result_of is None else with_whole_rows(message, cut)
-            shown = shorten(entry, message, grown, self.config.truncate_boundary)
-            is_whole = shown.get("content") == message.get("content")
-            tokens = entry.tokens if is_whole else self.request.count(shown)
+            shown_message = shorten(entry, message, grown, self.config.truncate_boundary)
+            is_whole = shown_message.get("content") == message.get("content")
+            tokens = entry.tokens if is_whole else self.request.count(shown_message)
             known = (grown, tokens)
             memory.count(entry, cut, *known)
         return known

@@ -27,7 +27,7 @@ def find_gaps(draft: Draft) -> tuple[Gap, ...]:
     index = draft.request.history.index_of
     shown_before = {place: number for number, place in enumerate(_shown_places(draft))}
     known = {gap.before: gap for gap in draft.request.so_far.plan.left_out.gaps or ()}
-    said = quotes_of(_worth_a_quote(draft), draft.request.fetch, draft.quotes_room)
+    quotes = quotes_of(_worth_a_quote(draft), draft.request.fetch, draft.quotes_room)
     found: list[Gap] = []
     last = -1
     missing_so_far = 0
@@ -39,7 +39,7 @@ def find_gaps(draft: Draft) -> tuple[Gap, ...]:
             continue
         missing = place - shown_before[place]
         if missing > missing_so_far:
-            found.append(_gap(draft, last, position, missing - missing_so_far, known, said))
+            found.append(_gap(draft, last, position, missing - missing_so_far, known, quotes))
         last = position
         missing_so_far = missing
     return within_room(found, draft.quotes_room, draft.request.count)
@@ -53,7 +53,7 @@ def _worth_a_quote(draft: Draft) -> dict[int, list[Quotable]]:
     if not draft.quotes_room:
         return {}
     facts = draft.view.facts
-    quotable = {at: facts[at].quotable for at, kept in enumerate(draft.kept) if not kept and facts[at].quotable}
+    quotable = {at: facts[at].quotable for at, is_kept in enumerate(draft.kept) if not is_kept and facts[at].quotable}
     if not quotable:
         return {}
     shown_names = set[str]().union(*[draft.shown_terms(position) for position in draft.kept_positions()])
@@ -64,18 +64,18 @@ def _shown_places(draft: Draft) -> list[int]:
     """Return the positions in the live history of all messages that the view shows, in order."""
     request = draft.request
     members = draft.view.members
-    dropped = {entry.ordinal for at, kept in enumerate(draft.kept) if not kept for entry in members[at]}
+    dropped = {entry.ordinal for at, is_kept in enumerate(draft.kept) if not is_kept for entry in members[at]}
     dropped.update([entry.ordinal for entry in draft.view.beside])
-    shown = [entry.ordinal for entry in request.entries if entry.ordinal not in dropped]
+    shown_ordinals = [entry.ordinal for entry in request.entries if entry.ordinal not in dropped]
     if request.history.shown_anyway:
-        shown += request.history.shown_anyway - dropped
-    return request.history.places_of(shown)
+        shown_ordinals += request.history.shown_anyway - dropped
+    return request.history.places_of(shown_ordinals)
 
 
 def _gap(
     draft: Draft,
-    last: int,
-    position: int,
+    last_kept: int,
+    next_kept: int,
     messages: int,
     known: Mapping[str, Gap],
     quotes: Mapping[int, tuple[Quote, ...]],
@@ -84,40 +84,33 @@ def _gap(
 
     Args:
         draft: the view in the making.
-        last: the position of the group before the gap; -1 if there is none.
-        position: the position of the next kept group.
+        last_kept: the position of the group before the gap; -1 if there is none.
+        next_kept: the position of the next kept group.
         messages: the number of missing messages.
         known: the gaps of the previous plan, by the id of the message after them.
         quotes: the quotes of groups that this plan leaves out, by position.
     """
-    before, after = draft.view.groups[position].head.id, _marked_result(draft, last, position)
-    if last + 1 == position:  # this plan leaves out nothing new here, which is the most frequent case
-        part = known.get(before)
-        if part is not None and part.messages == messages and part.after == after:
-            return part
-    between = range(last + 1, position)
-    if all(draft.kept[at] for at in between):
-        heads = [draft.view.groups[at].head.id for at in range(last + 1, position + 1)]
-        parts = [known[head_id] for head_id in heads if head_id in known]
-        if [(part.before, part.after, part.messages) for part in parts] == [(before, after, messages)]:
-            return parts[0]
-
+    before = draft.view.groups[next_kept].head.id
+    after = _marked_result(draft, last_kept, next_kept)
+    unchanged = _unchanged_gap(draft, last_kept, next_kept, known, Gap(before, after, messages))
+    if unchanged is not None:
+        return unchanged
     did = Counter[str]()
     ids = list[str]()
-    said = list[Quote]()
-    before_head = draft.view.members[last][-1].ordinal if last >= 0 else -1
-    for at in range(last + 1, position + 1):
+    left_out_quotes = list[Quote]()
+    before_head = draft.view.members[last_kept][-1].ordinal if last_kept >= 0 else -1
+    for at in range(last_kept + 1, next_kept + 1):  # also at the next kept group: an old gap may end there
         head = draft.view.groups[at].head
         part = known.get(head.id)
         if part is not None:  # this gap contains a gap of the previous plan
             did.update(dict(part.did))
             ids.append(part.reference)
-            said += part.said
+            left_out_quotes += part.said
         ids += [entry.id for entry in draft.view.beside if before_head < entry.ordinal < head.ordinal]
         before_head = head.ordinal
-        if at in between and not draft.kept[at]:
+        if at < next_kept and not draft.kept[at]:
             did.update(_actions_of(draft.view, at))
-            said += quotes.get(at, ())
+            left_out_quotes += quotes.get(at, ())
             ids.append(head.id)
     reference = next(filter(None, ids), "")
     return Gap(
@@ -126,8 +119,24 @@ def _gap(
         messages=messages,
         did=_most_frequent(did),
         reference=reference,
-        said=tuple(said),
+        said=tuple(left_out_quotes),
     )
+
+
+def _unchanged_gap(draft: Draft, last_kept: int, next_kept: int, known: Mapping[str, Gap], wanted: Gap) -> Gap | None:
+    """Return the gap of the previous plan that has the place and the number of messages of `wanted`, or None."""
+    if last_kept + 1 == next_kept:  # this plan leaves out nothing new here, which is the most frequent case
+        part = known.get(wanted.before)
+        if part is not None and part.messages == wanted.messages and part.after == wanted.after:
+            return part
+    if not all(draft.kept[last_kept + 1 : next_kept]):
+        return None
+    heads = [draft.view.groups[at].head.id for at in range(last_kept + 1, next_kept + 1)]
+    parts = [known[head_id] for head_id in heads if head_id in known]
+    place = (wanted.before, wanted.after, wanted.messages)
+    if [(part.before, part.after, part.messages) for part in parts] == [place]:
+        return parts[0]
+    return None
 
 
 def _most_frequent(did: Counter[str]) -> tuple[tuple[str, int], ...]:

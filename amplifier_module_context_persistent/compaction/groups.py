@@ -45,19 +45,19 @@ class Groups:
         self.groups = tool_groups(entries)
         self.facts = facts = memory.facts_of(self.groups)
         """The facts about each group that do not depend on other groups."""
-        self.members = [one.members for one in facts]
+        self.members = [group_facts.members for group_facts in facts]
         """The messages of each group: the message with the calls (the head), then the results."""
         self.beside = self._find_beside(entries)
         """The messages that no view can show: blank messages, answers of thinking alone, results without calls."""
-        self.tokens = [one.tokens for one in facts]
+        self.tokens = [group_facts.tokens for group_facts in facts]
         """The tokens of each group if it is shown whole, including stand-ins for missing results."""
         self.has_unanswered = False
         """Whether a call of the view still lacks its result."""
-        for position, one in enumerate(facts):
-            if one.is_unanswered:
-                self.tokens[position] += _stand_in_tokens(one.group, count)
+        for position, group_facts in enumerate(facts):
+            if group_facts.is_unanswered:
+                self.tokens[position] += _stand_in_tokens(group_facts.group, count)
                 self.has_unanswered = True
-        self.people = [position for position, one in enumerate(facts) if one.is_person]
+        self.people = [position for position, group_facts in enumerate(facts) if group_facts.is_person]
         """The positions of people's messages."""
         self.first_person = self.people[0] if self.people else None
         self.turn = self.people[-1] if self.people else None
@@ -98,7 +98,7 @@ class Groups:
     @cached_property
     def speaking(self) -> list[int]:
         """The positions of groups in which the model wrote text (`GroupFacts.speaks`)."""
-        return [position for position, one in enumerate(self.facts) if one.speaks]
+        return [position for position, group_facts in enumerate(self.facts) if group_facts.speaks]
 
     def calls(self, *kinds: str) -> Iterator[AnsweredCall]:
         """Yield the calls of tools of some kinds that have results."""
@@ -118,13 +118,13 @@ class Groups:
         answered = [position for position in self.calling if self.facts[position].checksums]
         first_results = Counter([self.facts[position].checksums[0] for position in answered])
         for position in reversed(answered):
-            said = self.facts[position].checksums
-            if first_results[said[0]] == 1:
+            checksums = self.facts[position].checksums
+            if first_results[checksums[0]] == 1:
                 continue  # no other group begins with this result, which is the most frequent case
             calls = self.groups[position].head.calls
-            if not all(said) or len(said) != len(calls):
+            if not all(checksums) or len(checksums) != len(calls):
                 continue
-            key = (*[call.asks for call in calls], *said)
+            key = (*[call.asks for call in calls], *checksums)
             if key in later:
                 found.add(position)
             later.add(key)
@@ -136,7 +136,7 @@ class Groups:
 
         A system message is late if it was added after the first message of the conversation.
         """
-        return [position for position, one in enumerate(self.facts) if one.hook]
+        return [position for position, group_facts in enumerate(self.facts) if group_facts.hook]
 
     @cached_property
     def newest_of_hooks(self) -> list[int]:
@@ -167,10 +167,10 @@ def stays_anyway(facts: Sequence[GroupFacts], *, preserve_system: bool) -> set[i
     """Return the positions of groups that never change: system text that stays, pins, and a person's newest message."""
     found = set[int]()
     newest_of_people = None
-    for position, one in enumerate(facts):
-        if one.is_person:
+    for position, group_facts in enumerate(facts):
+        if group_facts.is_person:
             newest_of_people = position
-        if one.is_pinned or (one.stays_as_system and (preserve_system or position == 0)):
+        if group_facts.is_pinned or (group_facts.stays_as_system and (preserve_system or position == 0)):
             found.add(position)
     return found if newest_of_people is None else found | {newest_of_people}
 

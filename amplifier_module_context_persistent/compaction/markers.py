@@ -40,8 +40,8 @@ def with_left_out(draft: Draft, plan: Plan) -> Plan:
     view = draft.view
     previous = draft.request.so_far.plan
     uses = list[ToolUse]()
-    for group, kept in zip(view.groups, draft.kept, strict=True):
-        if not kept:
+    for group, is_kept in zip(view.groups, draft.kept, strict=True):
+        if not is_kept:
             uses += group.head.gist.uses
     changed = _files(previous.left_out.changed, uses, CHANGE)
     read = tuple(path for path in _files(previous.left_out.read, uses, READ) if path not in changed)
@@ -176,19 +176,21 @@ def _unmarkable(draft: Draft, plan: Plan) -> set[str]:
     turn = draft.view.turn
     if turn is None:
         return set()
-    kept = [position for position in draft.kept_positions() if position > turn]
-    after_model_text = {groups[position].head.id for position in kept[1:]}  # before the first is the person's message
+    later_groups = [position for position in draft.kept_positions() if position > turn]
+    after_model_text = {
+        groups[position].head.id for position in later_groups[1:]
+    }  # before the first is the person's message
     unmarked = [gap for gap in plan.left_out.gaps or () if not gap.after]
     return {gap.before for gap in unmarked if gap.before in after_model_text}
 
 
 def _files(known: Sequence[str], uses: Sequence[ToolUse], kind: str) -> tuple[str, ...]:
     """Return the known files and the files of calls of one kind, each once, the newest last."""
-    named = list(known)
+    paths = list(known)
     for use in uses:
         if use.kind == kind:
-            named += use.paths
-    return tuple(each_once(named)[-MOST_KNOWN:])
+            paths += use.paths
+    return tuple(each_once(paths)[-MOST_KNOWN:])
 
 
 def cost_of(text: str) -> int:

@@ -159,8 +159,8 @@ def _bodies_cut(texts: Sequence[tuple[str, Sequence[Span]]], body_chars: int) ->
         at = 0
         for start, end in spans:
             lines.append((number, at, start))
-            shown = shown_spans(text[start:end], body_chars - body_chars // 2, body_chars // 2)
-            lines += [(number, start + first, start + last) for first, last in shown]
+            body_spans = shown_spans(text[start:end], body_chars - body_chars // 2, body_chars // 2)
+            lines += [(number, start + first, start + last) for first, last in body_spans]
             at = end
         lines.append((number, at, len(text)))
     return prose_cut(0, 0, tuple((number, start, end) for number, start, end in lines if start < end))

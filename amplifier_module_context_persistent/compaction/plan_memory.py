@@ -167,8 +167,8 @@ class PlanMemory:
         """Forget all messages except those with these ids."""
         caches: tuple[dict[str, Any], ...] = (self._known, self._briefs, self._groups)
         for cache in caches:
-            for gone in cache.keys() - ids:
-                del cache[gone]
+            for old_id in cache.keys() - ids:
+                del cache[old_id]
 
     def _of(self, entry: Entry) -> _Known:
         known = self._known.get(entry.id)

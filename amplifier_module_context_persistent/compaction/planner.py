@@ -79,9 +79,9 @@ class Goals:
         """Return the goals for a draft in which everything is kept."""
         target = draft.target_tokens
         above = draft.threshold_tokens - draft.target_tokens
-        held = draft.fixed_tokens + sum([draft.sizes[position] for position in draft.fixed])
-        wanted = held + int(OLDER_SHARE * max(0, target - draft.unmovable_tokens))
-        newest = held - draft.unmovable_tokens
+        fixed_size = draft.fixed_tokens + sum([draft.sizes[position] for position in draft.fixed])
+        wanted = fixed_size + int(OLDER_SHARE * max(0, target - draft.unmovable_tokens))
+        newest = fixed_size - draft.unmovable_tokens
         tokens = max(target, min(wanted, target + int(RAISED_SHARE * above)))
         most_with_people = target + int(RAISED_FOR_PEOPLE * above)
         shortening = max(tokens, min(target + newest, most_with_people))
@@ -124,7 +124,9 @@ def compact(request: PlanRequest) -> Compaction:
     older = _make_readable(draft, forms, strategy)
     # The estimate for inserted texts is given back: `_fit` counts all inserted texts exactly.
     draft.reserve(sum(map(cost_of, older.values())) - free_tokens)
-    step = STEPS[stage] if stage > Stage.FREE or not all(draft.kept) else 1
+    step = 1
+    if stage > Stage.FREE or not all(draft.kept):
+        step = STEPS[stage]
     making = Making(
         strategy=request.strategy,
         step=step,
@@ -134,9 +136,9 @@ def compact(request: PlanRequest) -> Compaction:
     )
     kept_entries = _kept_entries(draft)
     plan = _plan_of(draft, kept_entries, making)
-    made = _fit(draft, forms, with_left_out(draft, plan), older, kept_entries)
-    request.so_far.memory.keep_only(set(made.plan.keep))
-    return made
+    compaction = _fit(draft, forms, with_left_out(draft, plan), older, kept_entries)
+    request.so_far.memory.keep_only(set(compaction.plan.keep))
+    return compaction
 
 
 def tokens_left_free(draft: Draft) -> int:
@@ -286,10 +288,10 @@ def _fit(draft: Draft, forms: Forms, plan: Plan, older: Mapping[str, str], kept_
         if draft.total_tokens > goal:
             choose(draft, forms, LargestTextLoss(draft, forms, Stage.LAST), goal)
             plan = replace(plan, making=replace(plan.making, step=STEPS[Stage.LAST]))
-        made = _complete(draft, plan, older, kept_entries, inserts=inserts)
-        tokens = made.plan.making.tokens_after
+        compaction = _complete(draft, plan, older, kept_entries, inserts=inserts)
+        tokens = compaction.plan.making.tokens_after
         if tokens <= budget:
-            return made
+            return compaction
         goal = min(goal, draft.total_tokens) - (tokens - budget)
     parts = floor(draft)
     inserted = {"inserted messages": tokens - sum(parts.values())}
@@ -298,8 +300,8 @@ def _fit(draft: Draft, forms: Forms, plan: Plan, older: Mapping[str, str], kept_
 
 def _kept_entries(draft: Draft) -> list[Entry]:
     """Return the entries of the kept groups, in the history's order."""
-    kept = chain.from_iterable(compress(draft.view.members, draft.kept))
-    ordinals = set(map(_ORDINAL, kept))
+    is_kept = chain.from_iterable(compress(draft.view.members, draft.kept))
+    ordinals = set(map(_ORDINAL, is_kept))
     return [entry for entry in draft.request.entries if entry.ordinal in ordinals]
 
 
@@ -311,8 +313,8 @@ def _complete(
     cuts = {entry.id: draft.cuts[entry.id] for entry in kept_entries if entry.id in draft.cuts}
     plan = write_inserted(draft, replace(plan, cuts=cuts), older, inserts=inserts)
     cut_tokens = _cut_tokens(draft, kept_entries, plan.cuts)
-    shown = replace(plan, silent=frozenset(draft.silent))
-    how = Presentation(shown, cut_tokens, request.reader.recipient, request.reader.wire)
+    shown_plan = replace(plan, silent=frozenset(draft.silent))
+    how = Presentation(shown_plan, cut_tokens, request.reader.recipient, request.reader.wire)
     groups = list(compress(draft.view.groups, draft.kept))
     arrangement = arrange(kept_entries, request.count, how, after=request.so_far.arranged, groups=groups)
     plan = plan.with_tokens(request.fixed_tokens + arrangement.tokens)

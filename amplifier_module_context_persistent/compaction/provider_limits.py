@@ -71,15 +71,15 @@ class RequestLimits:
 
     def allow(self, media: Sequence[ShownMedium], rest_bytes: int) -> bool:
         """Return whether a request may contain all these media, if the rest of the request has `rest_bytes` bytes."""
-        edges = [shown.medium.edge for shown in media if shown.medium.kind == IMAGE]
-        pages = sum([shown.medium.pages for shown in media])
+        edges = [medium.medium.edge for medium in media if medium.medium.kind == IMAGE]
+        pages = sum([medium.medium.pages for medium in media])
         if len(edges) > self.images:
             return False
         if pages and len(edges) + pages > self.pages:
             return False
         if len(edges) > self.few_images and max(edges) > self.edge_of_many:
             return False
-        return rest_bytes + sum([shown.medium.chars for shown in media]) <= self.request_bytes
+        return rest_bytes + sum([medium.medium.chars for medium in media]) <= self.request_bytes
 
     def halved(self, rest_bytes: int) -> RequestLimits:
         """Return half of the limits on bytes, images and pages.
@@ -245,8 +245,8 @@ def all_media(items: Sequence[Item], *, spared: int) -> dict[int, frozenset[int]
 
 def _by_message(media: Iterable[ShownMedium]) -> dict[int, frozenset[int]]:
     chosen: dict[int, set[int]] = {}
-    for shown in media:
-        chosen.setdefault(shown.entry.ordinal, set()).add(shown.number)
+    for medium in media:
+        chosen.setdefault(medium.entry.ordinal, set()).add(medium.number)
     return {ordinal: frozenset(numbers) for ordinal, numbers in chosen.items()}
 
 

@@ -157,7 +157,9 @@ def _without_announcement(text: str) -> str:
     if not ends or spans(text[ends[-1] :]):
         return text
     left = text[: ends[-1]]
-    return left if len(left) > LEAST_LEFT_CHARS or spans(left) else ""
+    if len(left) > LEAST_LEFT_CHARS or spans(left):
+        return left
+    return ""
 
 
 def shortened(text: str) -> str:

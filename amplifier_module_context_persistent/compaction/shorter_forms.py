@@ -313,7 +313,9 @@ class Forms:
         if stage == Stage.SHORTEN:
             return members[1:]
         is_meant = head.human if stage == Stage.TEXTS else head.role == "assistant"
-        return members if is_meant and len(members) == 1 else ()
+        if is_meant and len(members) == 1:
+            return members
+        return ()
 
     def _shorter(self, entry: Entry, keep_chars: int) -> Cut:
         """Return the cut that keeps about `keep_chars` characters of a message.

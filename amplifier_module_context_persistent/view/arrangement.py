@@ -316,8 +316,8 @@ class Arranger:
         """Insert a user message. Many gap markers have the same text, so each text is made and counted once."""
         item = self.texts.get(text) or self.known_texts.get(text)
         if item is None:
-            shown = well_formed(text)  # a plan may quote what cannot be sent
-            item = self._inserted(inserted_message("user", shown), for_wire=shown is not text)
+            sent_text = well_formed(text)  # a plan may quote what cannot be sent
+            item = self._inserted(inserted_message("user", sent_text), for_wire=sent_text is not text)
         self.texts[text] = item
         self.items.append(item)
 
@@ -354,7 +354,9 @@ class Arranger:
                 tokens += reasoning.narration_tokens
             silent = drops_thinking and reasoning.tokens > 0
             no_recall = narrates and plan.rules.no_recall
-        wire = self._shown_for(entry, cut) if entry.form.odd is not None or cut is not None else None
+        wire = None
+        if entry.form.odd is not None or cut is not None:
+            wire = self._shown_for(entry, cut)
         as_stored = not (cut or silent or bare or call_ids or wire) and entry.as_stored
         if result is not None and not (entry.form.named and result[0] == entry.result_of):
             as_stored = False

@@ -211,7 +211,9 @@ def classify(
     role = str(sent.get("role"))
     accepted = normalise(sent)
     is_reminder = late and reminds and role in INSTRUCTING
-    offload = offload_cut(sent) if is_stored and message_id else None
+    offload = None
+    if is_stored and message_id:
+        offload = offload_cut(sent)
     tokens = thinking_tokens = 0
     calls: tuple[Call, ...] = ()
     if accepted is not None:
@@ -219,13 +221,16 @@ def classify(
         calls = calls_of(accepted)
     outcome = outcome_of(sent) if role in ("tool", "function") else ""
     bond = bond_of(sent, asked) if asked is not None else None
+    stored_id = ""
+    if is_stored and isinstance(message_id, str):
+        stored_id = message_id
     narration_tokens = 0
     if accepted is not None and calls and follows_result and _is_narrated(bond):
         narration = narration_of(accepted, str(message_id))
         narration_tokens = count({"content": narration}) if narration else 0
     return Entry(
         ordinal=ordinal,
-        id=message_id if is_stored and isinstance(message_id, str) else "",
+        id=stored_id,
         role=role,
         tokens=tokens,
         human=is_human(sent),
@@ -328,12 +333,12 @@ def _sizes(
 ) -> tuple[int, int]:
     """Return two counts of a message before any plan shortens it: all its tokens, and those of its thinking."""
     if offload is not None:
-        shown = elide_message(accepted, offload, reference=message_id)
+        sent = elide_message(accepted, offload, reference=message_id)
     elif is_reminder:
-        shown = as_reminder(accepted)
+        sent = as_reminder(accepted)
     else:
-        shown = accepted
-    tokens = count(shown)
+        sent = accepted
+    tokens = count(sent)
     without = without_thinking(accepted)
     if without is accepted:  # the message has no thinking
         return tokens, 0

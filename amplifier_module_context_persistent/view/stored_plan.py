@@ -50,10 +50,10 @@ def kept_ordinals(index: Index, record: Mapping[str, Any]) -> tuple[list[int], i
         positions = dict(zip(ids, places, strict=True))
     except KeyError as error:
         raise ValueError(f"it names a message that is not in the live history: {error}") from error
-    kept: list[int] = []
+    kept_list: list[int] = []
     for first, last in ends:
-        kept += index.live[positions[first] : positions[last] + 1]
-    return kept, positions[upto]
+        kept_list += index.live[positions[first] : positions[last] + 1]
+    return kept_list, positions[upto]
 
 
 def budget_in_use(index: Index, record: Mapping[str, Any] | None) -> int:
