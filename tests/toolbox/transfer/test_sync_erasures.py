@@ -219,10 +219,29 @@ def test_a_session_that_went_on_after_it_was_deleted_elsewhere_stays(laptop: Hom
     carry(stick, laptop)
     desktop.says("talk", "two")
     told = desktop.run("sync", stick, "--yes", code=1)
-    assert "it went on here after it was deleted elsewhere" in told.output
+    assert "it has messages here that the session deleted elsewhere" in told.output
     assert "1 not erased" in told.output
     assert desktop.texts("talk") == ["one", "two"]
     assert not list(stick.rglob(LOG_NAME))
+
+
+@pytest.mark.parametrize("deleted", ["2020-01-31T00:00:00Z", "2090-01-31T00:00:00Z"])
+def test_clocks_do_not_decide_what_a_deletion_reaches(
+    laptop: Home, desktop: Home, stick: Path, deleted: str
+) -> None:
+    """The deletion names the messages: a copy with these alone goes, a copy with others stays."""
+    laptop.says("talk", "one")
+    laptop.says("other", "one")
+    carry(stick, laptop, desktop)
+    laptop.run("delete", "talk", "other", "--yes")
+    noted = laptop.root / ".amplifier" / "context-erased.jsonl"
+    lines = [json.loads(line) | {"time": deleted} for line in noted.read_text().splitlines()]
+    noted.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    carry(stick, laptop)
+    desktop.says("other", "two")
+    told = desktop.run("sync", stick, "--yes", code=1).output
+    assert "NOT ERASED: other here: it has messages here" in told
+    assert desktop.sessions() == ["other"]
 
 
 def test_what_only_one_copy_has_is_not_deleted(laptop: Home, desktop: Home, stick: Path) -> None:
@@ -303,7 +322,7 @@ def test_a_sub_agent_that_went_on_without_its_parent_is_no_failure(laptop: Home,
     assert "1 not erased" in desktop.run("sync", stick, "--yes", code=1).output
     assert desktop.sessions() == [helper]
     again = desktop.run("sync", stick, "--yes").output
-    assert f"{helper}, a sub-agent's without its parent, stays: it went on here" in again
+    assert f"{helper}, a sub-agent's without its parent, stays: it has messages here" in again
     assert "1 named above" in again
     assert "Other machines" not in again
     assert not list(stick.rglob(LOG_NAME))

@@ -209,7 +209,7 @@ def _plan_deletion(
 ) -> ErasingStep:
     """Return the step that deletes a session.
 
-    The step has an error if the session went on after the deletion, or has a message that the deleted session had not.
+    The step has an error if the session has messages that the deleted session did not have (`_why_it_stays`).
 
     Args:
         session: a session on one of the two sides.
@@ -220,30 +220,42 @@ def _plan_deletion(
     seen = overview_of(session, None)
     deletion = plan_deletion([seen])[0]
     step = ErasingStep(session, side, deletions, deletion=deletion, error=deletion.refused)
-    last = max(deletions, key=lambda one: one.time)
-    deleted = instant_of(last.time)
-    why = ""
-    if deleted is not None and seen.last_s > deleted.timestamp():
-        why = f"it went on {side.where} after it was deleted elsewhere on {last.day}"
-    elif _has_unknown_end(str(session.path), deletions, purges):
-        why = f"it has messages {side.where} that the session deleted elsewhere on {last.day} did not have"
+    why = _why_it_stays(session, side, seen.last_s, deletions, purges)
     if why:
         step.error = f"{why}; delete it {side.where} too, or make a fork to keep it"
         step.is_orphan = _is_orphan(session, side)
     return step
 
 
-def _has_unknown_end(log: str, deletions: Sequence[Erasure], purges: Sequence[Erasure]) -> bool:
-    """Return whether the last message of a log is in none of the deleted logs, and was not purged.
+def _why_it_stays(
+    session: SessionFile, side: Side, last_s: float, deletions: Sequence[Erasure], purges: Sequence[Erasure]
+) -> str:
+    """Return the reason why a session stays that was deleted elsewhere, or "" if it is deleted.
 
-    A deletion without ids of messages, as older versions noted them, does not tell.
+    It stays if its last message is in none of the deleted logs, and was not purged. The ids of messages decide this,
+    because two machines' clocks may differ. Only for a deletion without ids, as older versions noted them, the times
+    decide.
+
+    Args:
+        session: a session on one of the two sides.
+        side: the side that has it.
+        last_s: the time of its last message, in seconds since 1970.
+        deletions: the erasures that say that it was deleted.
+        purges: the erasures of purges in the session.
     """
-    if not all(erasure.ids.has_all for erasure in deletions):
-        return False
-    with closing(open_reader(log)) as reader:
+    last = max(deletions, key=lambda one: one.time)
+    with closing(open_reader(str(session.path))) as reader:
         reader.follow()
         id_hashes = reader.index.columns.id_hashes
-        return bool(id_hashes) and not any(erasure.took(id_hashes[-1]) for erasure in (*deletions, *purges))
+        if any(erasure.ids.has_all for erasure in deletions):
+            if not id_hashes or any(erasure.took(id_hashes[-1]) for erasure in (*deletions, *purges)):
+                return ""
+            if all(erasure.ids.has_all for erasure in deletions):
+                return f"it has messages {side.where} that the session deleted elsewhere on {last.day} did not have"
+    deleted = instant_of(last.time)
+    if deleted is not None and last_s > deleted.timestamp():
+        return f"it went on {side.where} after it was deleted elsewhere on {last.day}"
+    return ""
 
 
 def _is_orphan(session: SessionFile, side: Side) -> bool:
