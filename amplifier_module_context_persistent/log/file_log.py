@@ -60,6 +60,7 @@ class FileLog(LogReader):
             by a scan.
         snapshots: keeps the results of scans; without it, every opening scans the whole file.
         marks_open: mark the log as open while it is open (`open_mark`), as a session does.
+        is_carried_copy: whether the log is a copy in a place that is synced, or in a backup (`check_trust`).
     """
 
     def __init__(
@@ -72,9 +73,11 @@ class FileLog(LogReader):
         max_record_bytes: int = MAX_RECORD_BYTES,
         snapshots: Snapshots | None = None,
         marks_open: bool = False,
+        is_carried_copy: bool = False,
     ) -> None:
         super().__init__(path, files=files, max_record_bytes=max_record_bytes, writable=True, snapshots=snapshots)
         self._mark = OpenMark(self.file) if marks_open else None
+        self._is_carried_copy = is_carried_copy
         self._durable = durability == "fsync"
         self._lock = AppendLock(self, timeout_s=lock_timeout_s)
         self._failure = ""
@@ -285,7 +288,7 @@ class FileLog(LogReader):
             return
         if status := self.file.opened_status:
             try:
-                check_trust(status, self.path)
+                check_trust(status, self.path, is_carried_copy=self._is_carried_copy)
             except LogUnreadableError:
                 self._let_go()
                 raise

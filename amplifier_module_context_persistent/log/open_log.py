@@ -30,6 +30,7 @@ def open_log(
     max_record_bytes: int = MAX_RECORD_BYTES,
     snapshots: Snapshots | None = None,
     marks_open: bool = False,
+    is_carried_copy: bool = False,
 ) -> Log:
     """Return the log for a location. Nothing is opened, created or locked before its first use.
 
@@ -40,6 +41,7 @@ def open_log(
         max_record_bytes: larger records are refused.
         snapshots: keeps results of scans, so that opening a file need not read all of it.
         marks_open: mark the log as open while it is open, as a session does.
+        is_carried_copy: whether the log is a copy in a place that is synced, or in a backup; see `FileLog`.
 
     Raises:
         ConfigError: the location is the URL of something else.
@@ -64,6 +66,7 @@ def open_log(
         max_record_bytes=max_record_bytes,
         snapshots=snapshots,
         marks_open=marks_open,
+        is_carried_copy=is_carried_copy,
     )
 
 

@@ -8,6 +8,7 @@ or a file of the host, or another name of a file, contains what was erased; a dr
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ import click
 
 from ...clock import utc_now
 from ...erasures.erasure_record import SESSION, Erasure
-from ...log.database_location import parse_location
+from ...log.database_location import parse_location, shown_location, stored_name
 from ...log.room_on_disk import free_bytes
 from ...sessions.filters import SessionFilter, matching
 from ...sessions.other_projects import named_projects
@@ -35,7 +36,7 @@ from ..transfer.sync_and_backup.sync_erasures import (
 )
 from ..transfer.sync_and_backup.sync_sessions import Sync
 from ..transfer.sync_and_backup.sync_sides import Remotes, Side, home_side, of_project, other_side, with_sub_agents
-from ..transfer.sync_and_backup.sync_step import Step, What, pairs_of
+from ..transfer.sync_and_backup.sync_step import Pair, Step, What, pairs_of
 from .confirm import ask, check_can_ask
 from .erasing import erasing_options
 from .error_messages import UnusableError, unreadable, unusable
@@ -124,7 +125,7 @@ def sync(
             plan.carry_out()
             for side in (here, there):
                 side.remove_stale_marks()
-    context.exit(_told(erasing, plan, there, dry_run=dry_run, as_json=as_json))
+    context.exit(_told(erasing, travelling, plan, there, dry_run=dry_run, as_json=as_json))
 
 
 def _say_none(why: str, travelling: Sequence[TravellingErasures]) -> None:
@@ -231,6 +232,8 @@ class _Plan:
     steps: list[Step]
     """The actions for the sessions that differ between the sides."""
     in_step: int
+    second: list[Pair]
+    """The further copies of sessions that the other side has more than once."""
 
     def take_erasing(self) -> list[ErasingStep]:
         """Remove the sessions in which something has to be erased first, and return the erasing actions."""
@@ -263,6 +266,11 @@ class _Plan:
             for number, place in enumerate(todo):
                 tell("copying", number, len(todo))
                 self.steps[place] = self.sync.carry_out(self.steps[place])
+        known = {(step.source, step.target, step.why) for step in self.steps}
+        for pair in self.second:  # the first copy may have grown
+            step = self.sync.plan_second_again(pair, self.steps)
+            if step.what is not What.SAME and (step.source, step.target, step.why) not in known:
+                self.steps.append(step if step.is_left else self.sync.carry_out(step))
 
 
 def _plan(here: Side, there: Side, force: Sequence[Erasure], scope: _Scope, without: Iterable[str] = ()) -> _Plan:
@@ -271,13 +279,18 @@ def _plan(here: Side, there: Side, force: Sequence[Erasure], scope: _Scope, with
     sync = Sync(here, there, pairs=pairs, force=force, keep_both=scope.keep_both, now=utc_now)
     chosen = scope.ids((here, there)).difference(without)
     todo = [pair for pair in pairs if pair.session_id in chosen]
-    steps = []
+    second = [pair for pair in todo if pair.first is not None]
+    different = []
+    in_step = 0
     with stages() as tell:
         for number, pair in enumerate(todo):
             tell("comparing sessions", number, len(todo))
-            steps.append(sync.plan(pair))
-    different = [step for step in steps if step.what is not What.SAME]
-    return _Plan(sync, different, len(steps) - len(different))
+            step = sync.plan(pair)
+            if step.what is not What.SAME:
+                different.append(step)
+            elif pair.first is None:
+                in_step += 1
+    return _Plan(sync, different, in_step, second)
 
 
 def _show(erasing: Sequence[ErasingStep], plan: _Plan, there: Side) -> None:
@@ -294,7 +307,7 @@ def _show(erasing: Sequence[ErasingStep], plan: _Plan, there: Side) -> None:
         if is_unpacked or lacks_room(*room):
             say(f"  {room_text(*room)}")
         for step in to_side:
-            say(f"  {_called(step.session_id, step.source)}: {_what_comes(step, plan.sync)}")
+            say(f"  {_called(step.session_id, step.source)}: {_what_comes(step, plan.sync)}{_which(step, plan.sync)}")
 
 
 def _show_erasing(steps: Sequence[ErasingStep], side: Side) -> None:
@@ -309,6 +322,32 @@ def _show_erasing(steps: Sequence[ErasingStep], side: Side) -> None:
             say(f"    stays, a saved torn tail, which `purge --torn` removes: {file}")
         for file in step.linked:
             say(f"    has another name (hard link), under which its content stays: {file}")
+
+
+def _which(step: Step, sync: Sync) -> str:
+    """Return words that name the further copy of a session that a step is about; "" if the other side has it once."""
+    second = next((path for path in (step.source, step.target) if path in sync.second_copies), None)
+    return f" (its second copy, {one_line(shown_location(second))})" if second is not None else ""
+
+
+def _say_second_copies(sync: Sync) -> None:
+    """Print which sessions the other side has more than once, and what to do."""
+    for path, first in sync.second_copies.items():
+        kept, removed = sorted((str(first.path), path), key=lambda one: one.split(os.sep))
+        if stored_name(path) is not None:
+            removal = "delete one of them there by SQL"
+        else:
+            removal = f"remove the directory {one_line(os.path.dirname(removed))} (`delete` would erase both)"
+        places = f"{one_line(shown_location(kept))} and at {one_line(shown_location(removed))}"
+        say(f"TWICE: {first.id}: {sync.there.name} has it at {places}.")
+        say(f"  Each sync brings both in step. To have it once, once a sync says that nothing is new, {removal}.")
+
+
+def _say_not_noted(not_noted: Sequence[TravellingErasures]) -> None:
+    """Print which list of erasures cannot be written, and what that means."""
+    for one in not_noted:
+        what = "what was erased here stays there, and other machines that sync with it do not hear of it"
+        click.echo(f"NOT NOTED {one.side.where}: {one_line(one.not_noted)}; until then {what}", err=True)
 
 
 def _name(side: Side) -> str:
@@ -358,11 +397,20 @@ def _left(step: Step) -> str:
     return f"LEFT: {step.session_id}: {where}{step.why}"
 
 
-def _told(erasing: Sequence[ErasingStep], plan: _Plan, there: Side, *, dry_run: bool, as_json: bool) -> int:
+def _told(
+    erasing: Sequence[ErasingStep],
+    travelling: Sequence[TravellingErasures],
+    plan: _Plan,
+    there: Side,
+    *,
+    dry_run: bool,
+    as_json: bool,
+) -> int:
     """Print the finished steps of a sync, and return the exit code."""
     left = [step for step in plan.steps if step.is_left]
     failed = [step for step in erasing if step.error and not step.is_orphan]
     is_too_large = dry_run and any(lacks_room(*plan.room(side, erasing)) for side in (plan.sync.here, there))
+    not_noted = [one for one in travelling if one.not_noted]
     has_files_left = any(step.files_that_stay or step.torn_tails or step.linked for step in erasing)
     if as_json:
         result = {
@@ -372,6 +420,10 @@ def _told(erasing: Sequence[ErasingStep], plan: _Plan, there: Side, *, dry_run: 
             "sessions": [step.to_json() for step in plan.steps],
             "in_step": plan.in_step,
         }
+        if plan.sync.second_copies:
+            result["twice"] = [[str(first.path), path] for path, first in plan.sync.second_copies.items()]
+        if not_noted:
+            result["not_noted"] = [one.not_noted for one in not_noted]
         if dry_run:
             result["lacks_room"] = is_too_large
         click.echo(json.dumps(result))
@@ -383,12 +435,14 @@ def _told(erasing: Sequence[ErasingStep], plan: _Plan, there: Side, *, dry_run: 
             click.echo(f"NOT ERASED: {step.session.id} {step.side.where}: {step.error}", err=True)
         for unchanged in left:
             click.echo(_left(unchanged), err=True)
+        _say_not_noted(not_noted)
+        _say_second_copies(plan.sync)
         say(_summary(erasing, plan, dry_run=dry_run))
         if dry_run:
             say("Nothing was done (--dry-run).")
         elif any(not step.error for step in erasing):
             say(f"Other machines that sync with {there.name} follow at their next sync.")
-    if left or failed or has_files_left or is_too_large:
+    if left or failed or not_noted or has_files_left or is_too_large:
         return FINDINGS
     return DONE
 

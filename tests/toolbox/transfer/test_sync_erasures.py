@@ -226,9 +226,7 @@ def test_a_session_that_went_on_after_it_was_deleted_elsewhere_stays(laptop: Hom
 
 
 @pytest.mark.parametrize("deleted", ["2020-01-31T00:00:00Z", "2090-01-31T00:00:00Z"])
-def test_clocks_do_not_decide_what_a_deletion_reaches(
-    laptop: Home, desktop: Home, stick: Path, deleted: str
-) -> None:
+def test_clocks_do_not_decide_what_a_deletion_reaches(laptop: Home, desktop: Home, stick: Path, deleted: str) -> None:
     """The deletion names the messages: a copy with these alone goes, a copy with others stays."""
     laptop.says("talk", "one")
     laptop.says("other", "one")

@@ -34,19 +34,22 @@ class SyncError(ContextPersistentError, ValueError):
     """The two copies of a session cannot be synchronized now; both are unharmed."""
 
 
-def append_to_copy(source: str, target: str) -> int:
+def append_to_copy(source: str, target: str, *, in_this_home: bool) -> int:
     """Append the records that a log has beyond its copy to the copy, and return the number of appended bytes.
 
     Args:
         source: the log, which may be open; only whole records are read.
         target: the copy, which has the first records of the log.
+        in_this_home: whether the copy is in this user's home; otherwise it is in a place that the user trusts, also if
+            its disk keeps no permissions (`log/file_trust.py`).
 
     Raises:
         SyncError: a session has the copy open, the copy is not the beginning of the log any more, or a record of the
             log is damaged.
         LogError: the log cannot be read, or the copy cannot be written.
     """
-    with kept_closed(target), closing(open_reader(source)) as reader, closing(open_log(target)) as log:
+    copy = open_log(target, is_carried_copy=not in_this_home)
+    with kept_closed(target), closing(open_reader(source)) as reader, closing(copy) as log:
         reader.follow()
         log.follow()
         return _append(log, _beyond(reader, log))

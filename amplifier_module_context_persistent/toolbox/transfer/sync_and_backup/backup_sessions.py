@@ -45,6 +45,7 @@ from .sync_erasures import ErasingStep, carry_out_erasing, finish_deletions, pla
 from .sync_host_files import host_files_made
 from .sync_sides import Side
 from .sync_step import pairs_of
+from .what_disk_takes import why_copy_distrusted, why_name_refused, why_read_only
 
 BEFORE_PURGE, REPLACED = ".before-purge-", ".replaced-"
 """The suffixes of a copy that was set aside: because the log was purged, or because another log replaced it."""
@@ -174,30 +175,41 @@ class Backup:
     def plan(self) -> list[BackupStep]:
         """Return the planned action for each session of the home. Writes nothing."""
         pairs = pairs_of(self.home.sessions(), self.there.sessions())
-        return [self._plan(pair.here, pair.there) for pair in pairs if pair.here is not None]
+        return [self._plan(pair.here, pair.there) for pair in pairs if pair.here is not None and pair.first is None]
 
     def _plan(self, session: SessionFile, copy: SessionFile | None) -> BackupStep:
         target = str(copy.path) if copy is not None else self.there.place(session.project, session.id)
         step = BackupStep(session.id, Done.NEW, str(session.path), target)
         try:
             step = _with_size(step) if copy is None else _compared(step)
+            if step.what in (Done.NEW, Done.MORE, Done.ANEW) and (why := self._why_not_taken(step)):
+                return step.left(why)
             return replace(step, room=room_of_step(step, is_home=False))
         except (ContextPersistentError, OSError) as error:
-            return step.left(reason_of(error))
+            return step.left(why_failed(error, step.source))
+
+    def _why_not_taken(self, step: BackupStep) -> str:
+        """Return the reason why the backup's disk does not take what a planned step writes; "" if there is none."""
+        if why := why_read_only(self.there.root):
+            return why
+        if step.what is Done.MORE:
+            return why_copy_distrusted(step.target)
+        target = Path(step.target)
+        return why_name_refused(self.there.root, target.parents[2].name, target.parent.name)
 
     def carry_out(self, step: BackupStep) -> BackupStep:
         """Carry out a planned step, and return the result: `Done.LEFT`, with the reason in `why`, if the step fails."""
         try:
             return replace(step, new_bytes=self._carry_out(step))
         except (ContextPersistentError, OSError) as error:
-            return step.left(reason_of(error))
+            return step.left(why_failed(error, step.source))
 
     def _carry_out(self, step: BackupStep) -> int:
         """Carry out a planned step, and return the bytes that were written. Errors of the writing functions pass."""
         new_bytes = step.new_bytes
         if step.what is Done.MORE:
             with host_files_made(step.target, step.source, named_only=True, now=self.now):
-                new_bytes = append_to_copy(step.source, step.target)
+                new_bytes = append_to_copy(step.source, step.target, in_this_home=False)
             archive_like(step.source, step.target)
             return new_bytes
         if step.aside:
@@ -249,6 +261,13 @@ class Backup:
         asides += [copy for copy in replaced if _is_about_any([copy, copy.with_name(LOG_NAME)], force)]
         tails = [tail for tail in torn if _is_about_any([tail.with_name(LOG_NAME)], force)]
         return ErasedInBackup(sorted(asides), sorted(tails), steps)
+
+
+def why_failed(error: Exception, log: str) -> str:
+    """Return the reason of a failure, after the file that the error names if that is not the log."""
+    place = getattr(error, "filename", None)
+    names_other = isinstance(place, str) and place != log
+    return f"{place}: {reason_of(error)}" if names_other else reason_of(error)
 
 
 def _is_about_any(logs: Sequence[Path], found: Sequence[Erasure]) -> bool:

@@ -62,12 +62,13 @@ def has_labels_of(log: ReadableLog, copy: ReadableLog) -> bool:
     return (joined.name, joined.tags) == (ours.name, ours.tags)
 
 
-def join_labels(log: str, copy: str) -> None:
+def join_labels(log: str, copy: str, *, in_this_home: bool) -> None:
     """Append a label to a log, so that it has the names and tags of a copy too. Write nothing if it has them.
 
     Args:
         log: the log's file, or its location in a database.
         copy: a copy that has nothing but labels beyond the records that both have.
+        in_this_home: whether the log is in this user's home; see `append_to_copy`.
 
     Raises:
         SyncError: another process has written to the log.
@@ -87,7 +88,7 @@ def join_labels(log: str, copy: str) -> None:
             return []
         return [encode_control("label", title=joined.name, tags=list(joined.tags), time=joined.time)]
 
-    append_all(open_log(log), prepare)
+    append_all(open_log(log, is_carried_copy=not in_this_home), prepare)
 
 
 def _labels(one: ReadableLog, two: ReadableLog) -> tuple[Label, Label, Label]:

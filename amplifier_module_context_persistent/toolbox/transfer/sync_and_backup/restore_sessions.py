@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from ....erasures.erasure_list import lift_in, note_erasures, read_erasures
 from ....erasures.erasure_record import Erasure
-from ....errors import ContextPersistentError, reason_of
+from ....errors import ContextPersistentError
 from ....log.open_reader import open_reader
 from ....sessions.session_files import SessionFile
 from ..archive_session import archive_like
@@ -20,7 +20,7 @@ from ..damaged_log import check_sound
 from ..erasing.undone_erasures import erasures_of_log, why_refused
 from ..host_files.write_host_files import is_unfinished, making_session, write_host_files
 from .append_to_copy import append_to_copy
-from .backup_sessions import BackupStep, Done, room_of_step
+from .backup_sessions import BackupStep, Done, room_of_step, why_failed
 from .copy_in_form import copy_in_form, size_in_form
 from .relation_of_copies import Relation, compare_logs, why_damaged
 from .sync_host_files import beside_copy, finish, has_transcript, is_interrupted
@@ -69,7 +69,7 @@ class Restore:
             step = self._plan_new(step, force) if ours is None else _compared(step)
             return replace(step, room=room_of_step(step, is_home=True))
         except (ContextPersistentError, OSError) as error:
-            return step.left(reason_of(error))
+            return step.left(why_failed(error, step.source))
 
     def _plan_new(self, step: BackupStep, force: Sequence[Erasure]) -> BackupStep:
         with closing(open_reader(step.source)) as reader:
@@ -119,10 +119,10 @@ class Restore:
                 finish(step.target)
             else:
                 with beside_copy(step.target, step.source, is_home=True, now=self.now):
-                    new_bytes = append_to_copy(step.source, step.target)
+                    new_bytes = append_to_copy(step.source, step.target, in_this_home=True)
             archive_like(step.source, step.target)
         except (ContextPersistentError, OSError) as error:
-            return step.left(reason_of(error))
+            return step.left(why_failed(error, step.source))
         return replace(step, new_bytes=new_bytes)
 
 

@@ -48,6 +48,7 @@ from ..erasing.purge_session import SessionPurge, plan_session_purge, purge_sess
 from ..erasing.undone_erasures import erasures_about, purge_of
 from ..host_files.files_beside_log import HOSTS_NAMES
 from .sync_sides import Side
+from .what_disk_takes import why_read_only
 
 
 @dataclass(slots=True)
@@ -100,6 +101,8 @@ class TravellingErasures:
     new: list[Erasure]
     lifted: list[Erasure]
     """The erasures that are in force on this side, and that were lifted on the other side."""
+    not_noted: str = ""
+    """The reason why the changes cannot be written to the list; "" if they can, or if there is none."""
 
 
 def travelling_erasures(here: Side, there: Side) -> tuple[list[Erasure], list[TravellingErasures]]:
@@ -123,7 +126,8 @@ def travelling_erasures(here: Side, there: Side) -> tuple[list[Erasure], list[Tr
             if salt not in known or known[salt].is_elsewhere
         ]
         lifted_of_side = [known[salt] for salt in known.keys() & lifted]
-        changes.append(TravellingErasures(side, new, lifted_of_side))
+        not_noted = why_read_only(side.root) if (new or lifted_of_side) and not side.is_this_home else ""
+        changes.append(TravellingErasures(side, new, lifted_of_side, not_noted))
     return list(in_force.values()), changes
 
 
@@ -177,9 +181,10 @@ def erasing_steps(
             purge = purge_of(erasure)
             planned = plan_session_purge(path, purge)
             if not planned.is_nothing or planned.remaining.is_certain:
-                yield ErasingStep(session, side, [erasure], purge=planned, what=purge)
-    except (ContextPersistentError, OSError) as error:
-        yield ErasingStep(session, side, list(found), error=reason_of(error))
+                error = why_read_only(side.root)
+                yield ErasingStep(session, side, [erasure], purge=planned, what=purge, error=error)
+    except (ContextPersistentError, OSError) as failure:
+        yield ErasingStep(session, side, list(found), error=reason_of(failure))
 
 
 def _not_carried_out(log: str, purges: Sequence[Erasure]) -> list[Erasure]:
@@ -219,7 +224,7 @@ def _plan_deletion(
     """
     seen = overview_of(session, None)
     deletion = plan_deletion([seen])[0]
-    step = ErasingStep(session, side, deletions, deletion=deletion, error=deletion.refused)
+    step = ErasingStep(session, side, deletions, deletion=deletion, error=deletion.refused or why_read_only(side.root))
     why = _why_it_stays(session, side, seen.last_s, deletions, purges)
     if why:
         step.error = f"{why}; delete it {side.where} too, or make a fork to keep it"
@@ -273,21 +278,30 @@ def _is_orphan(session: SessionFile, side: Side) -> bool:
 def erase(steps: Sequence[ErasingStep], travelling: Sequence[TravellingErasures], *, now: Callable[[], str]) -> None:
     """Carry out planned steps, and update the list of each side.
 
-    If a step fails, its `error` is set, and its erasures are not added to the list of its side.
+    If a step fails, its `error` is set, and its erasures are not added to the list of its side. If the other side's
+    list cannot be written, `not_noted` is set, and the sync continues: what it copies from there holds nothing that was
+    erased here.
 
     Raises:
-        OSError: a list of erasures cannot be written.
+        OSError: this home's list of erasures cannot be written.
     """
     for step in steps:
         if not step.error:
             carry_out_erasing(step, now)
     for found in travelling:
+        if found.not_noted:
+            continue
         if found.new and found.side.root is not None:
             finish_deletions(found.side.root)
         failed_steps = [step for step in steps if step.error and step.side is found.side]
         failed = {erasure.salt for step in failed_steps for erasure in step.erasures}
-        note_erasures((erasure for erasure in found.new if erasure.salt not in failed), found.side.erasures)
-        lift_in(found.lifted, found.side.erasures)
+        try:
+            note_erasures((erasure for erasure in found.new if erasure.salt not in failed), found.side.erasures)
+            lift_in(found.lifted, found.side.erasures)
+        except OSError as error:
+            if found.side.is_this_home:
+                raise
+            found.not_noted = f"{found.side.erasures}: {reason_of(error)}"
 
 
 def finish_deletions(root: Path) -> None:

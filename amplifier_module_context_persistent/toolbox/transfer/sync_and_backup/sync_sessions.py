@@ -17,6 +17,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from time import sleep
 
 from ....catalogue.catalogue_file import CatalogueError
@@ -45,6 +46,7 @@ from .room_for_copies import Room, log_bytes_of, room_of_more, room_of_new_copy,
 from .sync_host_files import beside_copy, finish, has_transcript, is_interrupted
 from .sync_sides import Projects, Side
 from .sync_step import HeldErased, HoldsErasedError, Pair, Step, What
+from .what_disk_takes import why_copy_distrusted, why_name_refused, why_read_only
 
 _LOOKS, _LOOK_S = 40, 0.05
 """The number of checks, and the pauses before them, whether another sync is done with a session that both make."""
@@ -75,14 +77,19 @@ class Sync:
     now: Callable[[], str]
     _to_here: Projects = field(init=False)
     _to_there: Projects = field(init=False)
+    second_copies: dict[str, SessionFile] = field(default_factory=dict)
+    """The further copies of sessions that the other side has more than once, by their paths: the first copy of each."""
     _known: dict[str, str] = field(init=False)
     """The log of each session, by the session's id. If both sides have the session, it is this home's log."""
+    _at: dict[str, SessionFile] = field(init=False)
+    """The sessions of both sides, by their paths."""
 
     def __post_init__(self) -> None:
         ours = [pair.here for pair in self.pairs if pair.here is not None]
         theirs = [pair.there for pair in self.pairs if pair.there is not None]
         self._to_here = Projects(ours, here=True)
         self._to_there = Projects(theirs, here=False)
+        self._at = {str(session.path): session for session in (*ours, *theirs)}
         self._known = {session.id: str(session.path) for session in (*theirs, *ours)}  # if both have an id, ours
 
     def plan(self, pair: Pair) -> Step:
@@ -99,16 +106,31 @@ class Sync:
             return step
 
     def _plan(self, pair: Pair) -> Step:
-        if pair.here is None or pair.there is None:
-            return self._plan_copy(pair)
-        step = self._plan_both(pair.here, pair.there)
+        if pair.first is not None and pair.there is not None:
+            step = self._plan_second(pair, pair.there, pair.first)
+        elif pair.here is None or pair.there is None:
+            step = self._plan_copy(pair)
+        else:
+            step = self._plan_both(pair.here, pair.there)
+        if step.to is not None and (why := self._why_not_written(step, step.to)):
+            return Step(pair.session_id, What.LEFT, parting=step.parting, why=why)
         if step.what is What.LABELED and (why := _why_not_written(step.source)):
             return Step(pair.session_id, What.LEFT, why=why)
-        if step.to is not None and (why := _why_not_written(step.target)):
-            return Step(pair.session_id, What.LEFT, parting=step.parting, why=why)
         if step.what is What.APPEND and stored_name(step.target) is None and is_archived_session(step.target):
             return replace(step, unpacked_bytes=size_of_log(step.target))
         return step
+
+    def _why_not_written(self, step: Step, to: Side) -> str:
+        """Return the reason why a side does not take what a step writes; "" if there is none."""
+        if why := why_read_only(to.root):
+            return why
+        if step.what is What.COPY:
+            target = Path(step.target)
+            return why_name_refused(to.root, target.parents[2].name, target.parent.name) if to.root is not None else ""
+        if why := _why_not_written(step.target):
+            return why
+        is_appended_to = step.what is What.APPEND and to.root is not None and not to.is_this_home
+        return why_copy_distrusted(step.target) if is_appended_to else ""
 
     def _rooms(self, step: Step) -> Iterator[tuple[Side, Room]]:
         """Yield the room that a step needs on each side that is a directory."""
@@ -167,7 +189,7 @@ class Sync:
                 self._copy(step.source, step.target, step.to)
             case What.APPEND:
                 with beside_copy(step.target, step.source, is_home=step.to.is_home, now=self.now):
-                    new_bytes = append_to_copy(step.source, step.target)
+                    new_bytes = append_to_copy(step.source, step.target, in_this_home=step.to.is_this_home)
             case What.FINISH if is_unfinished(step.target):
                 self._copy(step.source, step.target, step.to)
             case What.FINISH:
@@ -191,6 +213,8 @@ class Sync:
             session, side, to = pair.there, self.there, self.here
             project = self._to_here.of(session)
         step = Step(pair.session_id, What.COPY, str(session.path), to.place(project, session.id), to)
+        if in_its_place := self._at.get(step.target):  # this side has the session twice
+            return self._plan_both(pair.here or in_its_place, pair.there or in_its_place)
         with closing(open_reader(step.source)) as reader:
             reader.follow()
             undone = erasures_of_log(reader, step.source, self.force, is_incoming=to is self.here)
@@ -198,6 +222,36 @@ class Sync:
                 raise HoldsErasedError([HeldErased(session, side, undone)])
             check_sound(reader)
             return replace(step, new_bytes=size_in_form(reader, step.target))
+
+    def _plan_second(self, pair: Pair, second: SessionFile, first: SessionFile) -> Step:
+        """Return the step for a further copy of a session that the other side has more than once.
+
+        Programs that carry folders make such copies, also if two machines synced with the folder before the program had
+        carried it. The copy is brought in step like the first one. If this home has less than the first copy, the
+        further copy grows from the first one.
+        """
+        found = compare_logs(str(first.path), str(second.path))
+        if found.relation is Relation.OTHER:  # another session of the same id, in another project
+            return self._plan_copy(Pair(pair.session_id, None, second))
+        self.second_copies[str(second.path)] = first
+        is_here_behind = (
+            pair.here is None or compare_logs(str(pair.here.path), str(first.path)).relation is Relation.SHORTER
+        )
+        if is_here_behind and found.relation in (Relation.SAME, Relation.LONGER):
+            self._check_undo_nothing((second, self.there))
+            step = Step(second.id, What.APPEND, str(first.path), str(second.path), self.there, found.new_bytes)
+            return step if found.relation is Relation.LONGER else Step(second.id, What.SAME)
+        if pair.here is None:
+            return Step(second.id, What.LEFT, why=f"{second.path} is another copy of it, and has another history")
+        return self._plan_both(pair.here, second)
+
+    def plan_second_again(self, pair: Pair, done: Sequence[Step]) -> Step:
+        """Plan a further copy of a session again, after the steps for first copies were carried out."""
+        here = pair.here
+        made = next((step for step in done if pair.first and step.source == str(pair.first.path)), None)
+        if here is None and made is not None and pair.first is not None and not made.is_left:
+            here = replace(pair.first, path=Path(made.target))
+        return self.plan(replace(pair, here=here))
 
     def _check_undo_nothing(self, *copies: tuple[SessionFile, Side]) -> None:
         """Check that copies of a session would not bring erased content back on the other side.
@@ -244,7 +298,7 @@ class Sync:
                 damaged = (here, self.here) if found.relation is Relation.DAMAGED else (there, self.there)
                 return Step(here.id, What.LEFT, why=_why_damaged(*damaged))
             case Relation.OTHER:
-                return Step(here.id, What.LEFT, why="another session has its id on the other side")
+                return Step(here.id, What.LEFT, why=_why_other(there))
         for step in (to_there, to_here):  # an earlier sync was killed before it updated the files beside the log
             if is_unfinished(step.target) or is_interrupted(step.target):
                 return replace(step, what=What.FINISH)
@@ -282,7 +336,7 @@ class Sync:
         if step.what is What.FORK:
             self._keep(step)
         elif step.what is What.LABELED:
-            _join(step.source, step.target)
+            _join(step.source, step.target, in_this_home=to is not self.here)
         elif step.what is What.REPLACE:
             remove_left(list(map(os.fspath, backups(step.target))), step.target)  # as every purge does
         with beside_copy(step.target, step.source, is_home=to.is_home, now=self.now):
@@ -313,10 +367,10 @@ def _paths_of(pair: Pair) -> list[str]:
     return [str(session.path) for session in (pair.here, pair.there) if session is not None]
 
 
-def _join(source: str, target: str) -> None:
+def _join(source: str, target: str, *, in_this_home: bool) -> None:
     """Give a log the names and tags of a copy. An archived log is brought back for it, and archived again."""
     is_archived = is_archived_session(source)
-    join_labels(source, target)
+    join_labels(source, target, in_this_home=in_this_home)
     if is_archived and not is_archived_session(source):
         with suppress(ContextPersistentError, OSError):  # it stays plain
             archive_session(source)
@@ -342,6 +396,13 @@ def _why_failed(error: Exception) -> str:
 def _why_damaged(session: SessionFile, side: Side) -> str:
     what = "if the other side has all of it, remove this file, and the next sync copies it again"
     return f"{side.where} {why_damaged(str(session.path))}; {what}"
+
+
+def _why_other(there: SessionFile) -> str:
+    return (
+        f"another session has its id on the other side: {shown_location(str(there.path))}; neither is changed; `fork` "
+        "one of them, which gives it an id of its own, and then `delete` that one under the old id"
+    )
 
 
 def _why_parted(parting: Parting | None) -> str:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
 from ....erasures.erasure_record import SESSION, ErasedError, Erasure
-from ....log.database_location import shown_location
+from ....log.database_location import shown_location, stored_name
+from ....log.file_handle import size_of_log
 from ....sessions.session_files import SessionFile
 from .relation_of_copies import Parting
 from .room_for_copies import Room
@@ -47,6 +49,8 @@ class Pair:
     session_id: str
     here: SessionFile | None
     there: SessionFile | None
+    first: SessionFile | None = None
+    """The other side's first copy, if `there` is a further copy of the same session; else None."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,19 +120,53 @@ class Step:
 
 
 def pairs_of(here: Sequence[SessionFile], there: Sequence[SessionFile]) -> list[Pair]:
-    """Pair the sessions of two sides by their ids, if possible within the same project."""
-    unpaired: dict[str, list[SessionFile]] = {}
-    for session in here:
-        unpaired.setdefault(session.id, []).append(session)
+    """Pair the sessions of two sides by their ids, if possible within the same project.
+
+    If the other side has more copies of a session than this one, the largest is paired first, and each of the others is
+    paired with the same session (`Pair.first`).
+    """
+    ours_by_id, theirs_by_id = _by_id(here), _by_id(there)
     pairs = []
-    for other in there:
-        candidates = unpaired.get(other.id, [])
-        in_project = [session for session in candidates if session.project == other.project]
-        partner = None
-        if candidates:
-            partner = in_project[0] if in_project else candidates[0]
-            candidates.remove(partner)
-        pairs.append(Pair(other.id, partner, other))
-    for sessions in unpaired.values():
-        pairs += [Pair(session.id, session, None) for session in sessions]
-    return sorted(pairs, key=lambda pair: pair.session_id)
+    for session_id in sorted(ours_by_id.keys() | theirs_by_id.keys()):
+        pairs += _pairs_of_id(session_id, ours_by_id.get(session_id, []), theirs_by_id.get(session_id, []))
+    return pairs
+
+
+def _by_id(sessions: Sequence[SessionFile]) -> dict[str, list[SessionFile]]:
+    found: dict[str, list[SessionFile]] = {}
+    for session in sessions:
+        found.setdefault(session.id, []).append(session)
+    return found
+
+
+def _pairs_of_id(session_id: str, ours: list[SessionFile], theirs: list[SessionFile]) -> list[Pair]:
+    if len(theirs) > 1:
+        theirs = sorted(theirs, key=_largest_first)
+    unpaired = list(ours)
+    pairs = []
+    elsewhere = []
+    for other in theirs:
+        in_project = [session for session in unpaired if session.project == other.project]
+        if in_project:
+            unpaired.remove(in_project[0])
+            pairs.append(Pair(session_id, in_project[0], other))
+        else:
+            elsewhere.append(other)
+    for other in elsewhere:
+        if unpaired:
+            pairs.append(Pair(session_id, unpaired.pop(0), other))
+        elif pairs:
+            pairs.append(Pair(session_id, pairs[0].here, other, first=pairs[0].there))
+        else:
+            pairs.append(Pair(session_id, None, other))
+    return pairs + [Pair(session_id, session, None) for session in unpaired]
+
+
+def _largest_first(session: SessionFile) -> tuple[int, list[str]]:
+    """Return what the copies of a session are ordered by: their size, then their place."""
+    path = str(session.path)
+    try:
+        size = size_of_log(path) if stored_name(path) is None else 0
+    except OSError:
+        size = 0
+    return -size, path.split(os.sep)
