@@ -100,6 +100,11 @@ def test_two_sessions_of_one_id_are_told_with_what_to_do(laptop: Home, desktop: 
     told = desktop.run("sync", stick, code=1).output
     assert f"another session has its id on the other side: {copy_of(stick)}" in told
     assert "`fork` one of them" in told
+    desktop.run("fork", "talk")
+    desktop.run("delete", "talk", "--yes")
+    carry(stick, desktop, laptop)
+    assert laptop.sessions() == desktop.sessions()
+    assert sorted(text for one in laptop.sessions() for text in laptop.texts(one)) == ["another", "one"]
 
 
 def test_a_read_only_place_is_copied_from(
