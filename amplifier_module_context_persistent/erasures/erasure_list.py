@@ -10,17 +10,16 @@ erasure that is lifted in either list is no longer in force.
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import json
 import os
 import stat
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from ..hosts import projects_dirs
-from ..log.database_location import split_location, stored_name
+from ..log.database_location import shown_location, split_location, stored_name
 from ..log.filesystem import FileSystem, make_directories
 from ..paths import HOME_PROJECTS, LOG_NAME
 from .erasure_record import Erasure, erasure_from
@@ -29,6 +28,8 @@ BACKUP_NAME = "context-backup.jsonl"
 """The name of the file that marks a directory as a backup (`backup_sessions.py`) and holds its list of erasures."""
 ListPlace = Path | str
 """The place of a list: a file's path, or the location of a database."""
+_TORN_BEFORE = b'{"torn_before":true}'
+"""The line that says that the line before it is torn: an append was killed, and the next append closed the line."""
 
 
 def erasures_path() -> Path:
@@ -144,31 +145,50 @@ def read_erasures(place: ListPlace | None = None) -> Noted:
     """Return the erasures of a list that are in force, by their salts, and the salts of the lifted erasures.
 
     Raises:
-        OSError: the list exists and cannot be read.
+        OSError: the list exists and cannot be read, or one of its lines is damaged.
     """
     found: dict[str, Erasure] = {}
     lifted = set[str]()
-    for line in _lines(erasures_path() if place is None else place):
-        with contextlib.suppress(ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError):
+    place = erasures_path() if place is None else place
+    lines = _whole_lines(place)
+    for number, line in enumerate(lines, 1):
+        if not line.strip() or lines[number : number + 1] == [_TORN_BEFORE]:
+            continue
+        try:
             value = json.loads(line)
             for salt in value.get("lifts", ()):
                 found.pop(str(salt), None)
                 lifted.add(str(salt))
             if "erased" in value:
                 found[str(value["salt"])] = erasure_from(value)
+        except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError) as error:
+            raise _damaged(place, number) from error
     return found, lifted
 
 
-def _lines(place: ListPlace) -> Iterable[str | bytes]:
+def _whole_lines(place: ListPlace) -> Sequence[str | bytes]:
+    """Return the lines of a list, without a torn last line, which an append that was killed left.
+
+    Nothing was removed yet when that append was killed, so the line says nothing.
+    """
     if isinstance(place, str):
         from ..log.postgres.erasure_rows import erasure_lines  # its driver is an extra
 
         return erasure_lines(place)
     try:
         check_regular(place.stat(), place)
-        return place.read_bytes().splitlines()
+        return place.read_bytes().split(b"\n")[:-1]
     except FileNotFoundError:
         return []
+
+
+def _damaged(place: ListPlace, number: int) -> OSError:
+    name = shown_location(place) if isinstance(place, str) else os.fspath(place)
+    what = (
+        f"line {number:,} of this list of erasures is damaged, so it is not known what was erased; put a sound copy of "
+        "the line there (places that were synced have the same lines), or remove the line: what it named may come back"
+    )
+    return OSError(errno.EINVAL, what, name)
 
 
 def check_regular(status: os.stat_result, place: Path) -> None:
@@ -242,7 +262,7 @@ def append_to_list(line: bytes, file: Path) -> None:
         check_regular(files.fstat(fd), file)
         size = files.fstat(fd).st_size
         is_torn = bool(size) and files.read(fd, 1, size - 1) != b"\n"
-        content = b"\n" + line if is_torn else line
+        content = b"\n" + _TORN_BEFORE + b"\n" + line if is_torn else line
         if files.write(fd, content) != len(content):
             raise OSError(errno.ENOSPC, "there is no room for a line in the list", path)
         files.sync(fd)

@@ -9,8 +9,8 @@ nobody can look a name up by its hash. Rules:
 - A purge of a text leaves a rule (`text_rule`).
 - A line is written before anything is removed. Another line lifts (cancels) it if nothing was removed after all, or if
   a person told an import to bring the content back.
-- A line that cannot be read is skipped. A list that cannot be read is an error, because it is not known what the list
-  forbids.
+- A list that cannot be read, or that has a damaged line, is an error, because it is not known what the list forbids. A
+  torn line, as a killed append leaves it, is skipped: the content that it names was not removed yet.
 """
 
 from __future__ import annotations

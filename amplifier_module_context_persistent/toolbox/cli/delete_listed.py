@@ -33,7 +33,7 @@ from ..transfer.host_files.files_beside_log import HOSTS_NAMES
 from ..transfer.host_files.own_host_files import own_files
 from ..transfer.plain_copies import remove_abandoned_copies
 from .confirm import ask, check_can_ask
-from .erasing import extent, what_follows
+from .erasing import extent, say_damaged_lists, what_follows
 from .error_messages import reason_beside, unusable
 from .exit_codes import DONE, FINDINGS, UNUSABLE
 from .progress import stages
@@ -304,6 +304,7 @@ def _show(planned: Sequence[Deletion], todo: Sequence[Deletion], *, host_files: 
     size_bytes = sum(deletion.seen.size_bytes for deletion in todo)
     say(extent(projects, size_bytes))
     erased = [str(deletion.seen.session.path) for deletion in todo if not deletion.is_copy]
+    say_damaged_lists(erased)
     follows = what_follows(erased) if erased else ""
     if follows:
         say(follows)

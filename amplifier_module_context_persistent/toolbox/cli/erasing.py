@@ -11,6 +11,8 @@ from typing import TypeVar
 
 import click
 
+from ...erasures.erasure_list import lists_of, read_erasures
+from ...errors import ContextPersistentError, reason_of
 from ...log.database_location import split_location, stored_name, without_password
 from ...sessions.filters import ALL_SESSIONS, SessionFilter
 from ...sessions.overview import Overview
@@ -92,6 +94,20 @@ def what_follows(logs: Iterable[str]) -> str:
     if any(place.is_missing for place in others):
         follows += " `context-persistent sync PLACE --forget` leaves out a place that is gone."
     return follows
+
+
+def say_damaged_lists(logs: Iterable[str]) -> None:
+    """Print on the error stream which lists of erasures that apply to logs are damaged.
+
+    What is erased now is noted in a line of its own. But imports and syncs are refused until a person puts it right.
+    """
+    places = {str(place): place for log in logs for place in lists_of(log)}
+    for place in places.values():
+        try:
+            read_erasures(place)
+        except (OSError, ContextPersistentError) as error:
+            name = str(getattr(error, "filename", None) or place)
+            click.echo(f"DAMAGED LIST: {one_line(name)}: {one_line(reason_of(error))}", err=True)
 
 
 def _place_of(log: str) -> str:

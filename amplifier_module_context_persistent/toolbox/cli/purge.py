@@ -41,7 +41,7 @@ from ..transfer.erasing.purge_session import (
 from ..transfer.plain_copies import remove_abandoned_copies
 from .completion import complete, complete_turn_or_id
 from .confirm import ask, check_can_ask
-from .erasing import check_says_which, erasing_options, extent, what_follows
+from .erasing import check_says_which, erasing_options, extent, say_damaged_lists, what_follows
 from .error_messages import UnusableError, reason_beside, unusable
 from .exit_codes import DONE, FINDINGS, UNUSABLE
 from .filter_options import check_no_filter, chosen_sessions, filter_options
@@ -327,6 +327,7 @@ def _purge(
         report.end(planned, [])
         return _exit_code(is_left=is_left, is_failed=bool(unread))
     _say_extent(todo, sessions, report)
+    say_damaged_lists(session.path for session in todo)
     follows = "" if what.is_torn_only else what_follows(session.path for session in todo)
     if follows:
         report.say(follows)

@@ -376,12 +376,13 @@ def test_an_expression_is_kept_if_it_tells_little() -> None:
 
 
 def test_a_damaged_note_says_what_it_can() -> None:
-    """Lines that cannot be read are passed over, a torn end is closed; one that cannot be read at all is an error."""
+    """A torn line is passed over, as is a line without an erasure; a list that cannot be read is an error."""
     names = SourceNames(("log:1",))
     first, second = (erasure_of(names, SESSION, time=f"2026-01-0{day}T09:00:00Z") for day in (1, 2))
     note_erasure(first)
     with erasures_path().open("ab") as file:
-        file.write(b'[]\n{"erased":1}\n{"lifts":4}\n\xff\n{"erased":"sess')
+        file.write(b'{"checked":1}\n\n{"erased":"sess')
+    assert erasures() == [first]
     note_erasure(second)
     assert [one.time for one in erasures()] == [first.time, second.time]
     lift([first])
@@ -411,11 +412,17 @@ def test_a_link_to_a_device_in_the_place_of_the_note_is_not_read() -> None:
         erasures()
 
 
-def test_a_line_that_nests_too_deep_is_passed_over() -> None:
-    """As every line that cannot be read."""
-    erasures_path().parent.mkdir(parents=True, exist_ok=True)
-    erasures_path().write_text("[" * 100_000 + "\n")
-    assert erasures() == []
+@pytest.mark.parametrize("line", ["[]", '{"erased":1}', '{"lifts":4}', "\x00\x00", '{"erased":"sess', "[" * 100_000])
+def test_a_damaged_line_of_the_list_is_an_error_that_names_it(line: str) -> None:
+    """It is not known what it forbids; only a last line without its end is no damage."""
+    names = SourceNames(("log:1",))
+    note_erasure(erasure_of(names, SESSION, time="2026-01-01T09:00:00Z"))
+    with erasures_path().open("a") as file:
+        file.write(f"{line}\n")
+    note_erasure(erasure_of(names, SESSION, time="2026-01-02T09:00:00Z"))
+    with pytest.raises(OSError, match=r"line 2 of this list of erasures is damaged.*remove the line") as told:
+        erasures()
+    assert told.value.filename == str(erasures_path())
 
 
 def test_a_title_does_not_come_back_with_an_import(tmp_path: Path) -> None:

@@ -440,3 +440,31 @@ def test_an_erasure_on_the_stick_names_this_home(laptop: Home, stick: Path) -> N
     assert "this home" not in laptop.run("delete", log, "--dry-run").output
     laptop.run("sync", stick)
     assert "it is erased in this home too" in laptop.run("delete", log, "--dry-run").output
+
+
+@pytest.mark.parametrize("damaged", ["home", "stick"])
+def test_a_damaged_list_is_told_and_nothing_comes_back(laptop: Home, stick: Path, tmp_path: Path, damaged: str) -> None:
+    """Import and sync are refused until a person puts the line right; a deletion is carried out, and tells it."""
+    laptop.says("talk", "one")
+    laptop.says("other", "two")
+    laptop.run("copy", "talk", tmp_path / "copy.jsonl")
+    carry(stick, laptop)
+    laptop.run("delete", "talk", "--yes")
+    carry(stick, laptop)
+    noted = {"home": laptop.root / ".amplifier", "stick": stick}[damaged] / "context-erased.jsonl"
+    sound = noted.read_text()
+    noted.write_text(sound[: len(sound) // 2] + "\n")
+    told = f"{noted}: line 1 of this list of erasures is damaged"
+    assert told in laptop.run("sync", stick, "--yes", code=2).output
+    if damaged == "home":
+        assert told in laptop.run("import", tmp_path / "copy.jsonl", code=2).output
+    else:
+        assert told in laptop.run("delete", next(stick.rglob(f"other/{LOG_NAME}")), "--yes").output
+    if damaged == "home":
+        assert told in laptop.run("delete", "other", "--yes").output
+        noted.write_text(sound + noted.read_text().splitlines(keepends=True)[1])
+    else:
+        noted.unlink()
+    carry(stick, laptop)
+    assert laptop.sessions() == []
+    assert list(stick.rglob(LOG_NAME)) == []
