@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 from contextlib import closing
 from dataclasses import dataclass
 
-from .archive_format import FRAME_BYTES, HEAD, compressed
+from ..errors import DamagedArchiveError
+from .archive_format import FRAME_BYTES, HEAD, compressed, is_cut_in_head
 from .file_handle import FileHandle
 from .filesystem import FileSystem
 
@@ -38,6 +40,7 @@ def estimate(path: str, *, files: FileSystem | None = None) -> ArchiveEstimate:
 
     Raises:
         LogUnreadableError: the log cannot be read.
+        DamagedArchiveError: it is an archive that is cut off in its first bytes.
         DependencyError: the library that compresses is not installed.
     """
     with closing(FileHandle(path, files)) as log:
@@ -47,6 +50,9 @@ def estimate(path: str, *, files: FileSystem | None = None) -> ArchiveEstimate:
         if log.archive is not None:
             packed = log.archive.file_bytes
             return ArchiveEstimate(packed, packed, is_archived=True, is_exact=True, log_bytes=log.archive.size)
+        if is_cut_in_head(log.read(0, len(HEAD))):
+            why = "the archive is damaged: its end is cut off; put a backup in its place, or delete the session"
+            raise DamagedArchiveError(errno.EIO, why, path)
         step = max(FRAME_BYTES, size // _SAMPLES)
         parts = [log.read(offset, FRAME_BYTES) for offset in range(0, size, step)][: _SAMPLES + 1]
     sampled_bytes = sum(map(len, parts))

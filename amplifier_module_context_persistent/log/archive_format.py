@@ -155,6 +155,11 @@ def is_archive(read: ReadAt, file_bytes: int, path: str) -> bool:
     return False
 
 
+def is_cut_in_head(first: bytes) -> bool:
+    """Return whether a file is an archive that ends within its head, given the file's first bytes."""
+    return len(_EMPTY_FRAME) <= len(first) < len(HEAD) and HEAD.startswith(first)
+
+
 def sealed(description: dict[str, Any]) -> bytes:
     """Encode an object as a line with LF and a checksum that covers only this line."""
     return seal(orjson.dumps(description)[:-1], 0)[0]

@@ -13,6 +13,7 @@ import errno
 import orjson
 
 from ..errors import DamagedArchiveError, LogUnreadableError, NotALogError
+from .archive_format import is_cut_in_head
 from .contract import ReadableLog
 from .database_location import is_postgres
 from .file_handle import beginning
@@ -65,6 +66,10 @@ def _not_a_log(reader: ReadableLog) -> LogUnreadableError:
         return DamagedArchiveError(errno.EIO, why, reader.describe().location)
     first = _first_bytes(reader)
     why = "no line of it is a record; context-persistent import knows other formats"
+    if is_cut_in_head(first):
+        why = f"the archive is damaged: it is cut after {len(first)} bytes; put a backup in its place, or delete the "
+        why += "session"
+        return DamagedArchiveError(errno.EIO, why, reader.describe().location)
     if first.startswith(_COMPRESSED):
         why = "it is compressed; context-persistent import reads it"
     elif b"\0" in first:

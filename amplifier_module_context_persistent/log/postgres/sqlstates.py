@@ -38,4 +38,6 @@ def with_advice(reason: str, sqlstate: str = "") -> str:
         advice = ""  # the role has its rights, and these rows are another role's
     if not sqlstate and "no password supplied" in reason:
         advice = "give it by PGPASSWORD, .pgpass or a service file"
+    if not sqlstate and "Connection refused" in reason:
+        advice = "no server listens there: start it, or correct the host and the port in the location"
     return f"{reason} ({advice})" if advice else reason

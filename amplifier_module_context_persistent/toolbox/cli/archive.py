@@ -155,7 +155,7 @@ def archive(
         chosen = _older_than(chosen_sessions(wanted, everywhere=everywhere), older)
     if output:
         context.exit(_seal_copies(chosen, output, keys, dry_run=dry_run, as_json=as_json))
-    candidates = _candidates(chosen, undo=undo, is_named=is_named, dry_run=dry_run)
+    candidates = _candidates(chosen, undo=undo, is_named=is_named)
     todo = [candidate for candidate in candidates if not candidate.refused]
     if not as_json:
         _show(candidates, todo, undo=undo)
@@ -214,7 +214,7 @@ def _older_than(sessions: Sequence[SessionFile], older: float | None) -> list[Se
     return [overview.session for overview in overviews if overview.last_s < older]
 
 
-def _candidates(sessions: Sequence[SessionFile], *, undo: bool, is_named: bool, dry_run: bool) -> list[_Candidate]:
+def _candidates(sessions: Sequence[SessionFile], *, undo: bool, is_named: bool) -> list[_Candidate]:
     """Return the sessions that are to be archived, or brought back with `undo`.
 
     A session that cannot be changed is included, with the reason in its `refused`.
@@ -223,7 +223,6 @@ def _candidates(sessions: Sequence[SessionFile], *, undo: bool, is_named: bool, 
         sessions: the sessions that were named or chosen by filters.
         undo: whether logs are brought back instead of archived.
         is_named: whether a person named the sessions; otherwise small logs are left out.
-        dry_run: whether nothing is done. Then what would be refused is found out here.
     """
     candidates = []
     for session in sessions:
@@ -232,7 +231,7 @@ def _candidates(sessions: Sequence[SessionFile], *, undo: bool, is_named: bool, 
             size = estimate_session(path)
             is_plain_file = stored_name(path) is None and not size.is_archived
             refusal = ""
-            if dry_run and is_plain_file:
+            if is_plain_file and not undo:
                 refusal = refusal_before_reading(path)
         except (OSError, ContextPersistentError) as error:
             unknown = ArchiveEstimate(0, 0, is_archived=False, is_exact=False)

@@ -16,7 +16,7 @@ from ...errors import ContextPersistentError, reason_of
 from ...log.database_location import split_location, stored_name, without_password
 from ...sessions.filters import ALL_SESSIONS, SessionFilter
 from ...sessions.overview import Overview
-from ..transfer.sync_and_backup.places_synced_before import synced_places
+from ..transfer.sync_and_backup.places_synced_before import synced_places, why_not_known
 from .session_rows import scaled
 from .terminal import counted, one_line
 
@@ -80,7 +80,8 @@ def what_follows(logs: Iterable[str]) -> str:
     """
     synced = synced_places()
     if not synced:
-        return ""
+        unknown = why_not_known()
+        return f"{one_line(unknown)}; a sync with each of them erases it there too." if unknown else ""
     erased_now = {_place_of(log) for log in logs}
     others = [place for place in synced if place.name not in erased_now]
     names = [str(place) for place in others]

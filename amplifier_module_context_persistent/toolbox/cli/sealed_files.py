@@ -76,7 +76,10 @@ def plain_path(path: str) -> str:
 
     context = click.get_current_context()
     if _IDENTITY not in context.meta:
-        raise SealError("it is sealed; import it with `import --identity FILE` first")
+        raise SealError(
+            "it is sealed, and this command opens no sealed files; `show --identity FILE` reads it, and "
+            "`import --identity FILE` makes a session of it"
+        )
     identity = context.meta[_IDENTITY]
     if identity is None:
         raise SealError("it is sealed; --identity FILE names the private key that opens it")

@@ -24,7 +24,7 @@ from ...sessions.filters import SessionFilter, matching
 from ...sessions.other_projects import named_projects
 from ...sessions.session_files import SessionFile
 from ...sessions.session_name import read_name
-from ..transfer.sync_and_backup.places_synced_before import forget_synced, note_synced, synced_places
+from ..transfer.sync_and_backup.places_synced_before import forget_synced, note_synced, synced_places, why_not_known
 from ..transfer.sync_and_backup.room_for_copies import room_of_all, room_of_purge
 from ..transfer.sync_and_backup.sync_erasures import (
     ErasingStep,
@@ -115,6 +115,8 @@ def sync(
         count = _count_sessions(erasing) + sum(step.what is What.REPLACE for step in plan.steps)
         if count:
             ask(f"Erase it in {counted(count, 'session')}, and go on?", yes=yes)
+        if unknown := why_not_known():
+            click.echo(f"{one_line(unknown)}; it is written anew, and deletions name this place alone", err=True)
         with suppress(OSError):  # only the messages of deletions need the note
             note_synced(there.name, utc_now())
         with unusable():

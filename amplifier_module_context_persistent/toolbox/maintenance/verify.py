@@ -12,7 +12,7 @@ import re
 import stat
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ...errors import DamagedArchiveError, LogError
@@ -49,6 +49,7 @@ ADVICE = {
     "saved_tail": "what a crash left of an append that nobody was told was stored; purge --torn removes it",
     "purging": "a purge was interrupted and the log is whole; if none is running, delete this file",
     "archive_frame": "all other lines are read; put a backup in its place, or go on with a fork of what can be read",
+    "archive_lost": "no line of the log can be read; put a backup in its place, or delete the session",
     "archive_bit": "nothing is lost: it is put right at each reading; archive --undo, then archive it again",
     "archive_index": "nothing is lost: frames are read without it; archive --undo, then archive it again",
     "columns": "somebody changed the table: copy the log to a file, and that file to another name or database",
@@ -66,11 +67,13 @@ class Finding:
     detail: str
     line: int | None = None
     offset: int | None = None
+    advice_of: str = ""
+    """The key of the advice in `ADVICE`; by default the kind."""
 
     @property
     def advice(self) -> str:
         """Advice for a person on this kind of finding."""
-        return ADVICE[self.kind]
+        return ADVICE[self.advice_of or self.kind]
 
 
 @dataclass(slots=True)
@@ -136,9 +139,12 @@ def verify_log(path: str, *, files: FileSystem | None = None) -> Report:
     """
     reader = open_reader(path, files=files, trusting=False)
     try:
-        with contextlib.suppress(DamagedArchiveError):  # its damage is in the report
-            read_log(reader)
         file = file_reader(reader)
+        try:
+            read_log(reader)
+        except DamagedArchiveError:
+            if file is None or file.file.archive is None:  # it is cut in its head; else its damage is in the report
+                raise
         if file is not None and file.torn:  # perhaps an append is still writing: wait for its lock, which reads again
             with contextlib.suppress(LogError), AppendLock(file, timeout_s=_WAIT_S):
                 pass  # no writer has the lock now
@@ -180,6 +186,8 @@ def _add_file(report: Report, reader: LogReader) -> None:
         report.damage.append(Finding("no_newline", "the last line has no newline", offset=reader.size))
     if reader.file.archive is not None:
         report.damage = [*_of_archive(reader.file.archive), *_outside_frames(reader.file.archive, report.damage)]
+        if not report.messages and not report.controls and reader.file.archive.damaged:
+            report.damage = [replace(found, advice_of="archive_lost") for found in report.damage]
     report.notes += _beside(reader)
 
 

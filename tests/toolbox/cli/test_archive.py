@@ -173,6 +173,8 @@ def test_a_dry_run_names_what_would_stay() -> None:
     told = json.loads(run("archive", "--all", "--everything", "--dry-run", "--json").stdout)
     assert {Path(one["path"]).parent.name for one in told["kept"]} == {"torn", "linked"}
     assert [Path(one["path"]).parent.name for one in told["archived"]] == ["sound"]
+    asked = run("archive", "--all", "--everything", answer="n\n", code=None).output
+    shows(asked, f"stays as it is: {torn}", f"stays as it is: {linked}", "Archive 1 session?")
     done = json.loads(run("archive", "--all", "--everything", "--yes", "--json", code=None).stdout)
     assert [one["refused"] for one in done["kept"]] == [one["refused"] for one in told["kept"]]
     assert sound.read_bytes()[:4] != torn.read_bytes()[:4]
@@ -396,3 +398,26 @@ def test_a_directory_of_sessions_is_archived_as_with_in(tmp_path: Path) -> None:
     assert "1 session in step" in run("sync", stick).output
     run("archive", "--undo", stick, "--everything", "--yes")
     assert copy.read_bytes() == log_of("one").read_bytes()
+
+
+@pytest.mark.parametrize("size", [9, 40])
+def test_an_archive_that_is_cut_in_its_head_is_named_as_one(size: int) -> None:
+    """It is no file of another kind, and can be deleted."""
+    log = large("cut")
+    run("archive", "cut", "--yes")
+    log.write_bytes(log.read_bytes()[:size])
+    what = f"the archive is damaged: it is cut after {size} bytes; put a backup in its place, or delete the session"
+    assert what in run("verify", "cut", code=2).output
+    shows(run("archive", "cut", "--undo", "--yes", code=2).output, "stays as it is", "its end is cut off")
+    run("delete", "cut", "--yes", code=1)  # its messages cannot be noted
+    assert not log.exists()
+
+
+def test_an_archive_without_a_line_that_can_be_read_is_not_said_to_have_others() -> None:
+    log = large("cut")
+    run("archive", "cut", "--yes")
+    log.write_bytes(log.read_bytes()[:250])
+    told = run("verify", "cut", code=1).output
+    assert "no line of the log can be read; put a backup in its place, or delete the session" in told
+    assert "all other lines" not in told
+    assert "nothing is lost" not in told

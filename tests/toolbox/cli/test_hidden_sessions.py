@@ -98,6 +98,7 @@ def test_a_right_that_is_missing_is_said(roles: Roles) -> None:
 def test_advice_is_added_to_known_errors() -> None:
     """By the error's code, or by libpq's words if it gives none."""
     assert "statement_timeout" in with_advice("canceling statement due to statement timeout", "57014")
+    assert "start it" in with_advice('connection to server at "h", port 1 failed: Connection refused')
     assert ".pgpass" in with_advice("connection failed: fe_sendauth: no password supplied")
     assert with_advice("division by zero", "22012") == "division by zero"
     hidden_row = 'new row violates row-level security policy for table "record"'

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -125,6 +126,17 @@ def test_it_is_imported_where_the_key_is_and_once(session: Path, sealed: Path, k
     assert Path(done["path"]).read_bytes() == content
     again = json.loads(run("import", sealed.parent, "--identity", key, "--json").stdout)
     assert [one["added"] for one in again["imports"]] == [0]
+
+
+def test_a_log_that_names_no_session_keeps_the_id_of_its_directory(project: Path, key: Path, tmp_path: Path) -> None:
+    """As a log that `PersistentContextManager(path)` made; the sealed file is named by the id."""
+    log = write(log_of("s-two"))
+    lines = log.read_text().splitlines(keepends=True)
+    assert json.loads(lines[0]).get("session_id") is None
+    run("archive", "s-two", "--encrypt-to", public(key), "-o", tmp_path / "sealed")
+    shutil.rmtree(log.parent)
+    done = json.loads(run("import", tmp_path / "sealed" / "s-two.jsonl.zst.age", "--identity", key, "--json").stdout)
+    assert Path(done["path"]).parent.name == "s-two"
 
 
 def test_an_export_is_sealed_without_its_secrets(session: Path, key: Path, tmp_path: Path) -> None:

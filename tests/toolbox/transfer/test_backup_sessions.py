@@ -19,7 +19,7 @@ from amplifier_module_context_persistent.log.file_handle import is_archived
 from amplifier_module_context_persistent.log.open_mark import OPEN_SUFFIX
 from amplifier_module_context_persistent.paths import LOG_NAME
 from amplifier_module_context_persistent.toolbox.maintenance.note_beside_log import NOTE_SUFFIX
-from amplifier_module_context_persistent.toolbox.transfer.sync_and_backup import check_backup
+from amplifier_module_context_persistent.toolbox.transfer.sync_and_backup import check_backup, restore_sessions
 from tests.support.archives import content_of_log, random_text
 from tests.support.kills import killed_before
 from tests.support.sessions_of_a_home import write
@@ -192,6 +192,28 @@ def test_a_fork_that_only_the_backup_has_is_purged_with_its_origin(home: Home, k
     home.run("backup", kept, "--erase", "--yes")
     assert {Path(name).parent.name for name in holders(kept, KEY)} == {"here"}
     assert "still holds" not in home.run("backup", kept).output
+
+
+def test_a_living_fork_of_a_purged_session_comes_to_a_new_home(
+    home: Home, kept: Path, new_home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The lost home had it, with the text; also if the restore was killed before it came to the fork."""
+    home.says("talk", "one", f"my key is {KEY}")
+    home.run("fork", "talk", "--session", "tree")
+    home.run("purge", "talk", "--redact", KEY, "--yes")
+    home.run("backup", kept)
+
+    def killed(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(restore_sessions, "copy_in_form", killed)
+        new_home.run("backup", kept, "--restore", code=None)
+    assert "2 sessions restored" in new_home.run("backup", kept, "--restore").output
+    assert new_home.texts("tree") == ["one", f"my key is {KEY}"]
+    assert new_home.texts("talk") == ["one", "my key is [redacted]"]
+    shutil.rmtree(new_home.log("tree").parent)
+    assert "tree: this session was purged here" in new_home.run("backup", kept, "--restore").output
 
 
 def test_another_log_of_the_same_id_does_not_replace_its_copy(home: Home, kept: Path) -> None:

@@ -184,3 +184,25 @@ def test_a_name_that_the_disk_refuses_is_told_with_its_signs(
             told = laptop.run(command, place, *more, code=1).output
             assert "the disk takes no : in a name, as in was:ist; `copy` writes the log to a file" in told
         assert copy_of(place, "plain").exists()
+
+
+def test_a_damaged_note_of_places_is_told(laptop: Home, stick: Path) -> None:
+    """By a deletion, since it cannot say where copies follow, and by the sync that writes the note anew."""
+    laptop.says("talk", "one")
+    laptop.run("sync", stick)
+    note = laptop.root / ".amplifier" / "context-synced.json"
+    note.write_text('{"version')
+    assert f"{note} is damaged" in laptop.run("delete", "talk", "--dry-run").output
+    assert f"{note} is damaged" in laptop.run("sync", stick).output
+    assert str(stick) in note.read_text()
+    assert "is damaged" not in laptop.run("sync", stick).output
+
+
+def test_a_new_home_is_told_how_to_become_one(laptop: Home, tmp_path: Path) -> None:
+    laptop.says("talk", "one")
+    (tmp_path / "new" / "Documents").mkdir(parents=True)
+    projects = tmp_path / "new" / ".amplifier" / "projects"
+    assert f"or for another home {projects}" in laptop.run("sync", tmp_path / "new", code=2).output
+    projects.mkdir(parents=True)
+    laptop.run("sync", tmp_path / "new")
+    assert list(projects.rglob(LOG_NAME))

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from ....errors import NO_ROOM, DeleteError, LockTimeoutError
+from ....errors import NO_ROOM, DeleteError, LockTimeoutError, reason_of
 from ....log.database_location import stored_name
 from ....log.file_handle import size_of_log
 from ....log.open_mark import SESSION_IS_OPEN, keep_closed
@@ -153,7 +153,7 @@ def plan_deletion(group: Sequence[Overview]) -> list[Deletion]:
                 _find_files(deletion, path)
                 deletion.refused = why_linked(path) or (SESSION_IS_OPEN if deletion.seen.is_open else "")
         except (OSError, ValueError) as error:
-            deletion.refused = f"it cannot be read: {error}"
+            deletion.refused = f"it cannot be read: {reason_of(error)}"
     refused = [deletion for deletion in planned if deletion.refused]
     if refused:
         first = refused[0]

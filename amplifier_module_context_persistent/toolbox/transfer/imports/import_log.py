@@ -10,6 +10,7 @@ skipped, with bounded memory. Every message is copied unchanged.
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -38,6 +39,7 @@ from ..importers.account import Account, Import, ImportedSession, LostLine
 from ..importers.events import Event, SessionStart
 from ..importers.refused_import import ImportRefusedError
 from ..importers.source_file import Source
+from ..seal_log import LOG_ENDING
 from ..sync_and_backup.relation_of_copies import Relation, compare_read
 from .copying_scanner import CopyingScanner
 from .drafts import ImportConflictError
@@ -151,7 +153,7 @@ def _session_id(reader: LogReader, source: Source, destination: Destination) -> 
     if isinstance(header_id, str) and header_id:
         own = header_id
     else:
-        own = session_id_of(source.path)
+        own = session_id_of(source.path) or _id_in_sealed_name(source.path)
     if own is None and destination.path is None:
         own = str(uuid5(NAMESPACE_URL, f"log:{header.get('log_id') or source.path}"))
     if own is not None and destination.path is None:
@@ -160,6 +162,18 @@ def _session_id(reader: LogReader, source: Source, destination: Destination) -> 
         except ConfigError as error:
             raise ImportRefusedError(f"its id cannot be a directory's name ({error}); name a place with -o") from error
     return own
+
+
+def _id_in_sealed_name(path: str) -> str | None:
+    """Return the session's id in the name of a sealed log, as `archive --encrypt-to` names the file; else None."""
+    session_id = os.path.basename(path).removesuffix(LOG_ENDING)
+    if not session_id or not path.endswith(LOG_ENDING):
+        return None
+    try:
+        check_session_id(session_id)
+    except ConfigError:
+        return None
+    return session_id
 
 
 def _go_on(reader: LogReader, earlier: ReadableLog, target: str, *, dry_run: bool) -> tuple[int, bool]:

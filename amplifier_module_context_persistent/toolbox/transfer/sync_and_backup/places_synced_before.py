@@ -62,6 +62,20 @@ def synced_places() -> list[SyncedPlace]:
         return []
 
 
+def why_not_known() -> str:
+    """Return a sentence that the note of synced places is damaged, or "" if it is sound or missing."""
+    path = _path()
+    try:
+        with open_regular(path) as file:
+            value = json.loads(file.read(_MOST_BYTES))
+        is_sound = isinstance(value["version"], int) and isinstance(value["places"], list)
+    except FileNotFoundError:
+        return ""
+    except (OSError, ValueError, TypeError, KeyError, RecursionError):
+        is_sound = False
+    return "" if is_sound else f"{path} is damaged, so it is not known with which places this home was synced before"
+
+
 def note_synced(name: str, time: str) -> None:
     """Note that this home was synced with a place, at a time.
 

@@ -45,6 +45,10 @@ class Restore:
     now: Callable[[], str]
     _lifted: list[Erasure] = field(default_factory=list)
     """The erasures that are lifted, because their content is restored."""
+    _erased_here: Sequence[Erasure] = ()
+    """The erasures of the home's list."""
+    _of_forks: set[str] = field(default_factory=set)
+    """The salts of purges of origins, noted only when their forks are restored, so that a killed restore continues."""
 
     def plan(self) -> list[BackupStep]:
         """Return the planned action for each session of the backup. Writes nothing.
@@ -56,6 +60,7 @@ class Restore:
         projects = Projects(ours, here=self.home.is_this_home)
         erased_there, _ = read_erasures(self.backup.erasures)
         erased_here, _ = read_erasures(self.home.erasures)
+        self._erased_here = list(erased_here.values())
         force = list((erased_there | erased_here).values())
         pairs = [(pair.here, pair.there) for pair in pairs_of(ours, theirs)]
         return [self._plan(copy, there, projects, force) for copy, there in pairs if there is not None]
@@ -74,7 +79,11 @@ class Restore:
     def _plan_new(self, step: BackupStep, force: Sequence[Erasure]) -> BackupStep:
         with closing(open_reader(step.source)) as reader:
             reader.follow()
-            undone = erasures_of_log(reader, step.source, force)
+            # a fork was in the home that was backed up, and kept what was purged from its origin there
+            undone = erasures_of_log(reader, step.source, force, is_incoming=False)
+            undone = undone or erasures_of_log(reader, step.source, self._erased_here)
+            if not undone:
+                self._of_forks |= {one.salt for one in erasures_of_log(reader, step.source, force)}
             if not undone or self.again:
                 check_sound(reader)
             step = replace(step, new_bytes=size_in_form(reader, step.target))
@@ -97,13 +106,15 @@ class Restore:
         (ours, our_lifts) = read_erasures(self.home.erasures)
         noted = read_erasures(self.backup.erasures)[0]
         known = ours.keys() | our_lifts
-        note_erasures((erasure for salt, erasure in noted.items() if salt not in known), self.home.erasures)
+        new = [erasure for salt, erasure in noted.items() if salt not in known]
+        note_erasures((erasure for erasure in new if erasure.salt not in self._of_forks), self.home.erasures)
         lift_in(self._lifted, self.home.erasures)
         results: list[BackupStep] = []
         for number, step in enumerate(steps):
             tell(number)
             is_to_do = step.what in (Done.NEW, Done.MORE)
             results.append(self._carry_out(step) if is_to_do else step)
+        note_erasures((erasure for erasure in new if erasure.salt in self._of_forks), self.home.erasures)
         return results
 
     def _carry_out(self, step: BackupStep) -> BackupStep:

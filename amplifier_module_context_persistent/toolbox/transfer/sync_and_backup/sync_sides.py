@@ -109,7 +109,8 @@ def other_side(place: str) -> Side:
     is_side = is_home or erasures.exists() or bool(sessions_below(root))
     if not is_side and any(_is_other_file(path) for path in root.iterdir()):
         raise SideError(
-            f"{root} has other files and no sessions; make a directory for them, such as {root / 'sessions'}"
+            f"{root} has other files and no sessions; make a directory for them, such as {root / 'sessions'}, "
+            f"or for another home {root / HOME_PROJECTS}"
         )
     return Side(os.fspath(root), root, erasures=erasures, is_home=is_home)
 
