@@ -232,7 +232,7 @@ def test_nothing_of_it_stays_on_the_machine(
 def test_what_would_change_it_refuses(arguments: list[str], sealed: Path) -> None:
     before = sealed.read_bytes()
     command, *rest = arguments
-    assert "it is sealed; import it" in refused(command, sealed, *rest)
+    assert "this command opens no sealed files; `show --identity FILE` reads it" in refused(command, sealed, *rest)
     assert sealed.read_bytes() == before
 
 
