@@ -73,7 +73,7 @@ def why_not_known() -> str:
         return ""
     except (OSError, ValueError, TypeError, KeyError, RecursionError):
         is_sound = False
-    return "" if is_sound else f"{path} is damaged, so it is not known with which places this home was synced before"
+    return "" if is_sound else f"{path} is damaged, so it is not known with which places you synced before"
 
 
 def note_synced(name: str, time: str) -> None:
