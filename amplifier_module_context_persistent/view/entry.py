@@ -205,15 +205,13 @@ def classify(
     sent = for_model(message)
     if sent is None:
         return Entry(ordinal, "", role="", tokens=0, form=RequestForm(blank=True))
-    is_stored = ordinal >= 0
     metadata = metadata_of(sent)
     message_id = metadata.get("message_id")
+    is_stored = ordinal >= 0 and bool(message_id)
     role = str(sent.get("role"))
     accepted = normalise(sent)
     is_reminder = late and reminds and role in INSTRUCTING
-    offload = None
-    if is_stored and message_id:
-        offload = offload_cut(sent)
+    offload = offload_cut(sent) if is_stored else None
     tokens = thinking_tokens = 0
     calls: tuple[Call, ...] = ()
     if accepted is not None:
@@ -221,16 +219,13 @@ def classify(
         calls = calls_of(accepted)
     outcome = outcome_of(sent) if role in ("tool", "function") else ""
     bond = bond_of(sent, asked) if asked is not None else None
-    stored_id = ""
-    if is_stored and isinstance(message_id, str):
-        stored_id = message_id
     narration_tokens = 0
     if accepted is not None and calls and follows_result and _is_narrated(bond):
         narration = narration_of(accepted, str(message_id))
         narration_tokens = count({"content": narration}) if narration else 0
     return Entry(
         ordinal=ordinal,
-        id=stored_id,
+        id=_stored_id(message_id, ordinal),
         role=role,
         tokens=tokens,
         human=is_human(sent),
@@ -326,6 +321,13 @@ def _origin_of(sent: Message, *, after_first: bool, is_reminder: bool) -> Origin
         refers_to=recalled_from(sent),
         line_before=line_before(sent),
     )
+
+
+def _stored_id(message_id: object, ordinal: int) -> str:
+    """Return the id of a message of a log; "" for a message in no log (`ordinal` below 0), or without an id."""
+    if ordinal >= 0 and isinstance(message_id, str):
+        return message_id
+    return ""
 
 
 def _sizes(

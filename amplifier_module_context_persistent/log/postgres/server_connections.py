@@ -354,7 +354,7 @@ class Server:
 
     def _check(self, psycopg: Any, connection: Connection) -> None:
         schema = self.location.schema
-        location = self.location.shown
+        place = self.location.shown
         if connection.info.encoding != "utf-8":  # the location gives another, or a pooler does not pass ours on
             connection.execute("SET client_encoding TO 'UTF8'")
         if self.location.prepares:
@@ -369,9 +369,7 @@ class Server:
         except (psycopg.errors.UndefinedTable, psycopg.errors.InvalidSchemaName):
             row = None
         if row is None:
-            reason = (
-                f"{location} has no tables of ours in the schema {schema}; context-persistent storage init makes them"
-            )
+            reason = f"{place} has no tables of ours in the schema {schema}; context-persistent storage init makes them"
             raise LogUnreadableError(errno.ENOENT, reason)
         version, fsync, waits, done, may_touch = row
         self._steps = connection.steps = names_done(done)
@@ -380,14 +378,12 @@ class Server:
         self._learn_kind(psycopg, connection)
         if version not in LAYOUTS:
             what = "newer: update this package" if version > SCHEMA_VERSION else "older: run storage init --migrate"
-            reason = (
-                f"the tables in {location} have version {version}, which is {what} (this one knows {SCHEMA_VERSION})"
-            )
+            reason = f"the tables in {place} have version {version}, which is {what} (this one knows {SCHEMA_VERSION})"
             raise LogUnreadableError(errno.EPROTO, reason)
         connection.layout = LAYOUTS[version]
         if fsync == "off":
-            logger.warning("%s runs with fsync=off: what it acknowledges does not survive a power cut", location)
-        _warn_of_unproved_host(connection.info, location)
+            logger.warning("%s runs with fsync=off: what it acknowledges does not survive a power cut", place)
+        _warn_of_unproved_host(connection.info, place)
 
     def _learn_kind(self, psycopg: Any, connection: Any) -> None:
         """Read the server's timeline, and whether its rows have places; a server of another kind may lack either."""
