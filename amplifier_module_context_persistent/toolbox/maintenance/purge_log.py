@@ -140,9 +140,8 @@ def purge_log(
             _count_beside(stored, purge, counts)
             if not purge.is_torn_only:
                 salt = note(stored)
-                _rewrite(
-                    stored, purge, counts=counts, new=NewLogRows(stored, path, lock_timeout_s), time=now(), salt=salt
-                )
+                rows = NewLogRows(stored, path, lock_timeout_s)
+                _rewrite(stored, purge, counts, rows, time=now(), salt=salt)
             return counts
     with closing(LogReader(path, files=files, writable=True, snapshots=known, new_scanner=SCANNER)) as reader:
         _follow(reader)
@@ -153,15 +152,8 @@ def purge_log(
                 remove_tails(reader)
                 return counts
         salt = note(reader)
-        _rewrite(
-            reader,
-            purge,
-            counts=counts,
-            new=NewLogFile(reader, purge, lock_timeout_s),
-            time=now(),
-            salt=salt,
-            known=known,
-        )
+        file = NewLogFile(reader, purge, lock_timeout_s)
+        _rewrite(reader, purge, counts, file, time=now(), salt=salt, known=known)
         return counts
 
 

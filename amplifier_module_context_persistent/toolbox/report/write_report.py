@@ -107,29 +107,17 @@ def report(
         counter = counter or EstimateCounter()
         prices = prices or PriceList()
         bills = Bills(transcript.reader, prices, partial(tokens_of, counter=counter))
-        history = read_history(
-            transcript, shown_turns, bodies=bodies, blocks=blocks, counter=counter, bills=bills, progress=progress
-        )
+        history = read_history(transcript, shown_turns, bodies, blocks, counter=counter, bills=bills, progress=progress)
         start, stop = (shown_turns[0].start, shown_turns[-1].stop) if shown_turns else (0, 0)
-        requests = _requests_of(
-            transcript, start, stop=stop, history=history, views=views, bodies=bodies, progress=progress
-        )
+        requests = _requests_of(transcript, start, stop, history, views=views, bodies=bodies, progress=progress)
         add_source_compactions(requests, transcript, start, stop, bodies)
         below = Bodies(redact=redact, own=own)
-        read = read_sub_agents(
-            sub_agents, transcript, history=history, start=start, bodies=below, counter=counter, prices=prices
-        )
+        read = read_sub_agents(sub_agents, transcript, history, start, bodies=below, counter=counter, prices=prices)
         session = _session(transcript, history, requests, bodies, shown_turns)
         _add_sub_agents(session, read, below)
         session["prices"] = prices.described()
-        head = _head(
-            session,
-            blocks,
-            history=history,
-            requests=requests,
-            bodies=bodies,
-            files=touched_files(transcript, start, stop, bodies),
-        )
+        files = touched_files(transcript, start, stop, bodies)
+        head = _head(session, blocks, history, requests, bodies=bodies, files=files)
         head["sub_agents"] = to_json(read)
         size = _write(file, session, encode_block(head), blocks)
     return _made(file.path, size, session, bodies)

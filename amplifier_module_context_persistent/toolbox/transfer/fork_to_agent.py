@@ -142,15 +142,9 @@ def fork_to_agent(
         if not dry_run:
             _write(target, agent, view, with_directories=path is None)
         command = AGENTS[agent].resume(own_id, target)
+        erased = purged.sentences
         return ForkToAgent(
-            agent,
-            target,
-            session_id=own_id,
-            working_dir=directory,
-            turn=past.turn,
-            messages=count,
-            command=command,
-            erased=purged.sentences,
+            agent, target, own_id, directory, turn=past.turn, messages=count, command=command, erased=erased
         )
 
 
