@@ -41,7 +41,15 @@ class NativeOffer:
     """The hashes of the messages that an item will replace; `NativeItem.stands_for` keeps them."""
 
     def item(self, message: Message, tokens: int, provider: str, model: str, usage: Mapping[str, Any]) -> ArrivedItem:
-        """Build the item from the provider's answer to this offer."""
+        """Build the item from the provider's answer to this offer.
+
+        Args:
+            message: the message that contains the item.
+            tokens: the tokens of the message.
+            provider: the provider that made the item.
+            model: the model that made the item.
+            usage: the usage that the provider reported.
+        """
         item = NativeItem(
             provider=provider,
             model=model,
@@ -92,6 +100,12 @@ def find_cut(arrangement: Arrangement, config: Config, budget_tokens: int, fixed
 
     At least the newest `protected_recent` of the target stays. The place is before the newest message of a person if
     compaction up to there frees enough tokens, and otherwise in the turn in progress.
+
+    Args:
+        arrangement: the view before the request.
+        config: gives the shares of the budget, such as `protected_recent` and `native_start`.
+        budget_tokens: the budget of the request.
+        fixed_tokens: the tokens of the request that cannot be compacted.
 
     Returns:
         The position of the first message of the view that stays; None if no place frees enough.

@@ -84,7 +84,15 @@ class _PiFile:
         return self.exported_ids.get(line) or entry_id or f"pi-{line}"
 
     def add(self, line: int, kind: str, entry_id: str, parent: int = -1, event: Event | None = None) -> None:
-        """Add an entry."""
+        """Add an entry.
+
+        Args:
+            line: the number of the entry's line.
+            kind: the type of the entry.
+            entry_id: the id of the entry.
+            parent: the position of the entry before it; -1 for a first entry.
+            event: the event that the entry becomes; None if it becomes none.
+        """
         self.lines.append(line)
         self.kinds.append(intern(kind))
         self.ids.append(entry_id)

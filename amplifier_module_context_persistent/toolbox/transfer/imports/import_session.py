@@ -105,6 +105,13 @@ def session_times(
 ) -> list[tuple[int, float]]:
     """Return the wanted sessions of a file.
 
+    Args:
+        path: the file.
+        wanted: the filter and the sessions that the user names.
+        source_format: the format of the file; "auto" to recognise it.
+        working_dir: the directory of sessions that name none; None for the current directory.
+        identity: the file with the private key, for a sealed file.
+
     Returns:
         For each session its place in the file, from 0, and the time of its last message, in seconds since 1970.
     """

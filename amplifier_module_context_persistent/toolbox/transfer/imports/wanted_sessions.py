@@ -174,6 +174,12 @@ def times_of(
 ) -> list[tuple[int, float]]:
     """Return the sessions of a file that match the filter, without its limit `most`.
 
+    Args:
+        drafts: the drafts of the file's sessions.
+        wanted: the filter.
+        working_dir: the directory of sessions that name none.
+        modified_s: the time of the file in seconds since 1970, for sessions without times.
+
     Returns:
         For each session its number in the file, from 0, and the time of its last message, in seconds since 1970.
     """
