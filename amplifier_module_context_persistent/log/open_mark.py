@@ -196,7 +196,7 @@ def _locked(path: str, *, exclusive: bool, create: bool) -> int | None:
         except BaseException:
             os.close(fd)
             raise
-        os.close(fd)  # the last other user removed the file in between
+        os.close(fd)  # the last other user removed the file before it was locked here
     return None
 
 

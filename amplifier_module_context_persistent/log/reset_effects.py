@@ -174,6 +174,7 @@ class Resets:
             self._apply(state, reset)
 
     def _apply(self, state: _State, reset: Reset) -> None:
+        """Put a reset into force: its content replaces the live history that it covers. Report what cannot be read."""
         index = self.index
         stop = self._end_of_replaced(state, reset)
         before = index.live[:stop]
