@@ -94,6 +94,64 @@ def test_no_way_of_names_signs_pieces_and_services_passes(part: int) -> None:
     assert len(passed) <= 1, sorted(passed)
 
 
+@pytest.mark.parametrize("part", range(4))
+@proof(quick=1)
+def test_no_way_of_given_values_passes(part: int) -> None:
+    """Users with passwords in one word, prompts, answers, files of registries, hashes of Windows, network devices."""
+    for number, (way, template) in enumerate(ways("given")[part::4]):
+        for seed in range(2):
+            text, secrets = filled(template, 19 * number + seed)
+            clean = redact_text(text)
+            assert secrets, way
+            assert not [secret for secret in secrets if secret in clean], f"{way}: {clean}"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("curl -u robin:'{}' https://a.io", "curl -u robin:'{}' https://a.io"),
+        ("curl -sSu admin:{} https://a.io", "curl -sSu admin:{} https://a.io"),
+        ('["curl", "-u", "robin:{}", url]', '["curl", "-u", "robin:{}", url]'),
+        ("curl -u robin:{} a.io | docker run -u app1:staff2 b", "curl -u robin:{} a.io | docker run -u app1:staff2 b"),
+        ("psexec.py acme/robin:{}@10.0.0.4", "psexec.py acme/robin:{}@10.0.0.4"),
+        ("echo {} > config/master.key && ls", "echo {} > config/master.key && ls"),
+        ("initdb --pwfile=<(echo '{}') -D /srv/pg2", "initdb --pwfile=<(echo '{}') -D /srv/pg2"),
+        ("What's the password?\nIt's {}.\nThanks 2", "What's the password?\nIt's {}.\nThanks 2"),
+        ("robin@acme.io:{}\n", "robin@acme.io:{}\n"),
+    ],
+)
+def test_only_the_value_that_is_given_goes(text: str, expected: str) -> None:
+    """The user, the host, the file and the rest of the line stay."""
+    assert redact_text(text.format("Hq7!tarnFjord2")) == expected.format(REDACTED)
+
+
+def test_a_key_in_the_place_of_a_user_goes() -> None:
+    """A user's name without a password stays."""
+    assert redact_text(f"curl -u {RANDOM}: https://a.io") == f"curl -u {REDACTED}: https://a.io"
+    assert redact_text(f"curl -u {HEX[:32]}:X https://a.io") == f"curl -u {REDACTED}:X https://a.io"
+    assert redact_text("curl -u robin2: https://a.io") == "curl -u robin2: https://a.io"
+
+
+def test_files_of_registries_are_known_as_json_values() -> None:
+    """As a tool's arguments have them; other fields named `key` or `tokens` stay."""
+    value = {
+        "kaggle": {"username": "robin", "key": HEX[:32]},
+        "github-oauth": {"github.com": HEX[:40]},
+        "api_keys": {"acme": RANDOM, "type": "object"},
+        "tokens": {"git.acme.io": HEX[:40], "max": 4096, "sha": HEX[:40]},
+        "cache": {"key": HEX[:32], "size": 12},
+    }
+    clean = {
+        "kaggle": {"username": "robin", "key": REDACTED},
+        "github-oauth": {"github.com": REDACTED},
+        "api_keys": {"acme": REDACTED, "type": "object"},
+        "tokens": {"git.acme.io": REDACTED, "max": 4096, "sha": HEX[:40]},
+        "cache": {"key": HEX[:32], "size": 12},
+    }
+    assert redact_value(value) == clean
+    assert redact_text(json.dumps(value)) == json.dumps(clean)
+
+
 @pytest.mark.parametrize("line", list(spread([line for line, _ in ways("stays")], 8)))
 def test_ordinary_lines_beside_them_stay(line: str) -> None:
     """Sentences about passwords, calls of clients without one, counts, names of techniques."""
@@ -295,6 +353,11 @@ def test_colours_and_encodings_around_pairs_are_read() -> None:
         *("the password of x is ", "log in as root with a1 ", 'db.connect("a", ', "Recovery codes\nx.\n"),
         *("the PIN of ", "psk=", '{"password": {"a": ', "password, ", "seed phrase abandon ", "wifi key "),
         *("user: a ", "kind: Secret\ndata:\n"),
+        *("curl -u a:b ", "curl ", '["curl", "-u", ', "curl\n- -u\n- a:b\n", "robin@a.io:x ", "a:bbbbbb@c.de "),
+        *('"user": "a", "key": ', "(echo abcd; ", "echo abcd > ", "--pwfile=<(echo abcd) ", "tacacs server a\n"),
+        *("NTLM : ", "what password?\n"),
+        *("Enter it again: ", "password\nConfirm: ", "app password for ", "psexec.py a:b ", "api_keys:\na: b\n"),
+        *("qpdf --encrypt ", "snmp-server user a b ", "$ cat a.key\n", "ntp authentication-key ", "user=a:b\n"),
         *("redis-cli\n- -a\n- ", "password on a on ", "api key, it's ", "पासवर्ड a ", "unseal key 1: "),
         *("login(Some(", "รหัสผ่าน ", "password sekarang ", "Password=a$1;", "successfully reset.\n", "net rpc -U a "),
         *("'ghp_', ", "secret Hq7!aB9 ", "openai(a, 'b', ", "password: a;1\n", "396671 ", "||user||password||\n"),

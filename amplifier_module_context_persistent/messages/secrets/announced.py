@@ -23,6 +23,7 @@ _ANNOUNCED = re.compile(
       | (?:use|with)[ ]the[ ]following[ ]password(?:[ ](?:to|for|as|in|when)[ ][^\n:]{0,60})?:\s{1,10}
       | certificate(?:-key[ =]|[ ]key:\s{1,10})(?=[0-9a-f]{64}\b)
       | argocd[ ]admin[ ]initial-password\b[^\n]{0,80}\n\s{0,20}
+      | password[ ](?:elastic|kibana|(?:kibana|logstash|beats|apm)_system|remote_monitoring_user)[ ]=[ ]
       | (?:cat|more|less|head|tail|type)[ ][^\n|;]{0,100}
         (?:\.erlang\.cookie|initialadminpassword|node-token|admin\.password|\.vault-token)
         ["']?[ \t\r]{0,4}\n\s{0,20} )
@@ -36,6 +37,8 @@ _BEGINNINGS = Beginnings(
         *("a temporary password is generated ", "unseal key ", "recovery key ", "initial root token"),
         *("successfully reset.", "generated password for ", "password for sys", "generated root password"),
         *("use the following password", "with the following password", "certificate-key", "certificate key"),
+        *("password elastic =", "password kibana =", "password kibana_system =", "password logstash_system ="),
+        *("password beats_system =", "password apm_system =", "password remote_monitoring_user ="),
         *("argocd admin initial-password", "cat ", "more ", "less ", "head ", "tail ", "type "),
     )
 )
@@ -45,8 +48,6 @@ def find_announced(searched: SearchedText) -> list[Secret]:
     """Find the secrets that programs print after the fixed words in `_ANNOUNCED`."""
     text = searched.text
     found = list[Secret]()
-    if not searched.has_digit:
-        return found
     for announcement in _BEGINNINGS.matches(_ANNOUNCED, searched, is_folded=True):
         start = announcement.start("secret")
         value = text[start : announcement.end("secret")].rstrip("\"'`,;")
@@ -58,4 +59,5 @@ def find_announced(searched: SearchedText) -> list[Secret]:
 def _is_secret(value: str) -> bool:
     if value.startswith(("/", "~", "./", "$", "<", "-")) or "://" in value:
         return False
-    return is_mixed(value) and not (is_placeholder(value) or is_template(value) or is_example(value))
+    is_of_letters = value.isalpha() and not (value.islower() or value.isupper() or value.istitle())
+    return (is_mixed(value) or is_of_letters) and not (is_placeholder(value) or is_template(value) or is_example(value))

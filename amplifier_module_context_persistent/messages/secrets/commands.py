@@ -1,4 +1,4 @@
-"""Secrets that a command gets without a name: behind a flag, at a fixed place, or on its standard input.
+"""Secrets that a command gets without a name: behind a flag or at a fixed place.
 
 The tables say where each known command has its secret. Flags with a telling name (`--password x`) need no row:
 `named_values` finds them for every command.
@@ -20,15 +20,24 @@ from .shell_words import Word, words_behind
 
 _FLAGS = {
     "-p": "twine psexec psexec64 beeline cqlsh sshpass impala-shell evil-winrm winexe kcadm.sh couchbase-cli cbq"
-    " security conan signtool hydra cypher-shell netexec nxc crackmapexec cme smbmap racadm ncftp ncftpput ncftpget airflow snowsql",
+    " security conan signtool hydra cypher-shell netexec nxc crackmapexec cme smbmap racadm ncftp ncftpput ncftpget airflow snowsql"
+    " certutil doveadm veracrypt steghide mcrcon openfortivpn",
     "-ap": "swaks",
     "-p*": "mysqlimport mysqlsh mariadb mariadb-dump mycli unrar rar 7za 7zz mysql mysqldump mysqladmin",
-    "-P": "p4 ssh-keygen bcp ipmitool osql isql tsql sqlcmd",
+    "-P": "p4 ssh-keygen bcp ipmitool osql isql tsql sqlcmd security",
+    "-t": "codecov doctl influx flyctl",
+    "-T*": "zerotier-cli",
+    "-hp*": "rar",
+    "-pw": "plink pscp psftp putty klink",
+    "-upw": "pdftotext pdftoppm pdftocairo pdfimages pdfinfo pdftohtml",
+    "-opw": "pdftotext pdftoppm pdftocairo pdfimages pdfinfo pdftohtml",
+    "-W": "pk12util",
+    "-K": "pk12util",
     "-P*": "bcp osql unzip zip",
     "-a": "redis-cli valkey-cli keydb-cli",
     "-N": "ssh-keygen",
     "-w": "security ipa-client-install ipa-replica-install kadmin ldapadd ldapmodify ldappasswd ldapwhoami ldapdelete ldapsearch",
-    "-s": "ldappasswd",
+    "-s": "ldappasswd slappasswd",
     "-A": "snmpwalk snmpget snmpset snmptrap snmpbulkwalk",
     "-c": "snmpwalk snmpget snmpset snmptrap snmpbulkwalk snmpstatus",
     "-X": "snmpwalk snmpget snmpset snmptrap snmpbulkwalk",
@@ -56,12 +65,22 @@ _PLACES = re.compile(
         | lftp \b[^\n|;]{0,200}? [ ] -u [ ]* [^\s,]{1,64}, | useradd \b[^\n|;]{0,200}? [ ] -p [ ]+
         | (?:sqlplus|sqlldr|expdp|impdp|exp|imp|rman|sqlcl) [ ]+ (?:-\w+ [ ])* (?:userid=|target [ ])? [\w$#]{1,30}/ (?=[^\s@]+@)
         | jdbc:oracle:\w+:[\w$#]{1,30}/(?=[^\s@]+@)
-        | (?:snmp-server [ ] community|(?:radius|tacacs)-server [ ] key|key-string) [ ]+ (?:[07] [ ]+)?
+        | (?:snmp-server [ ] community|(?:radius|tacacs)-server [ ] (?:host [ ] \S{1,60} [ ] (?:(?:auth-port|acct-port|timeout|retransmit|port) [ ] [0-9]{1,6} [ ]){0,4})? key|key-string) [ ]+ (?:[07] [ ]+)?
+        | snmp-server [ ] host [ ] \S{1,60} [ ] (?:(?:traps|informs) [ ])? (?:version [ ] (?:1|2c) [ ])? (?!version|traps|informs)
+        | server-private [ ] \S{1,60} [ ] (?:(?:auth-port|acct-port|timeout|port) [ ] [0-9]{1,6} [ ]){0,4} key [ ]+ (?:[07] [ ]+)?
+        | (?:(?:tacacs|radius) [ ] server [ ] \S{1,60}|aaa-server [ ] [^\n]{1,80} [ ] host [ ] [^\n]{1,80}) [ \t\r]*\n (?:[ ]{1,4}[a-z][^\n]{0,120}\n){0,4}? [ ]{1,4} key [ ]+ (?:[07] [ ]+)?
+        | ntp [ ] authentication-key [ ] [0-9]{1,10} [ ] (?:md5|sha1|sha2) [ ]+ | ospf [ ] (?:message-digest-key [ ] [0-9]{1,3} [ ] md5|authentication-key) [ ]+ (?:[07] [ ]+)?
+        | snmp-server [ ] user [ ] \S{1,60} [ ] \S{1,60} [ ] v3 [ ] (?:encrypted [ ])? auth [ ] (?:md5|sha)(?:[ ](?:224|256|384|512))? [ ]+ (?=\S)
+        | samba-tool [ ] user [ ] (?:create|add) [ ] (?!-)\S{1,64} [ ]+ | radtest [ ] (?:-\S{1,4} [ ] (?:\w{3,9} [ ])?){0,3} \S{1,64} [ ]+
+        | radclient [ ] (?:-\S{1,4} [ ] (?:\w{1,20} [ ])?){0,4} \S{1,100} [ ] (?:auth|acct|status|coa|disconnect) [ ]+
+        | bw [ ] unlock [ ]+ | bw [ ] login [ ] (?!-)\S{1,100} [ ]+ | openssl [ ] passwd [ ] (?:-(?:[156]|apr1|crypt|aixmd5) [ ]){0,2} (?:-salt [ ] \S{1,40} [ ])?
+        | mkpasswd [ ] (?:-{1,2}(?:m|method|S|salt|R|rounds)[ =]\S{2,20}[ ]+){0,4} (?!-)
+        | htpasswd [ ] -[a-zA-Z]*n[a-zA-Z]*b[a-zA-Z]* [ ] (?!-)\S{1,64} [ ]+ | htpasswd [ ] -[a-zA-Z]*b[a-zA-Z]*n[a-zA-Z]* [ ] (?!-)\S{1,64} [ ]+
+        | qpdf [ ] [^\n|;]{0,200}? --encrypt [ ] | pdftk \b[^\n|;]{0,300}? [ ] (?:user_pw|owner_pw|input_pw) [ ]+
         | username [ ] \S{1,64} (?:[ ] privilege [ ] [0-9]+)? [ ] (?:password|secret) [ ]+ (?:[05789] [ ]+)?
         | (?:HELLO [ ] [23] [ ] )AUTH [ ] \S{1,64} [ ]+ | ACL [ ] SETUSER [ ] \S{1,64} (?:[ ] [^\s>]+){0,10}? [ ] >
         | (?:--?|\b)requirepass [ ]+
         | stats [ ] auth [ ] [\w.-]{1,60}: | user [ ] \S{1,64} [ ]+ (?=\S{4,80};) | set-initial-password [ ]+ | Input[ ]Password [ ]{2,8} \S{1,80} [ ]{2,8} | user [ ] \S{1,64} [ ] (?:on|off) [ ] (?:[^\s>]{1,60}[ ]){0,10}? >
-        | \w{1,40}\.py [ ]+ (?:-\S{1,40}[ ]){0,4} (?:[\w.-]{1,60}/)? [\w.$-]{1,60}: (?=\S{4,100}@[\w-])
         | rabbitmqctl [ ] (?:add_user|change_password) [ ] \S{1,64} [ ]+ | rclone [ ] obscure [ ]+
         | mc [ ] (?:alias|config[ ]host) [ ] (?:set|add) [ ] \S{1,64} [ ] \S{1,200} [ ] \S{1,64} [ ]+
         | mc [ ] admin [ ] user [ ] add [ ] \S{1,64} [ ] \S{1,64} [ ]+
@@ -117,23 +136,8 @@ _PLACE_BEGINNINGS = Beginnings(
             "set-initial-password",
             "Input Password",
             "user ",
-            "psexec.py",
-            "secretsdump.py",
-            "wmiexec.py",
-            "smbexec.py",
-            "atexec.py",
-            "dcomexec.py",
         ),
-        *(
-            "GetUserSPNs.py",
-            "GetNPUsers.py",
-            "mssqlclient.py",
-            "smbclient.py",
-            "lookupsid.py",
-            "getTGT.py",
-            "ticketer.py",
-            "rabbitmqctl ",
-        ),
+        "rabbitmqctl ",
         *(
             "rclone obscure",
             "ansible-vault encrypt",
@@ -163,6 +167,28 @@ _PLACE_BEGINNINGS = Beginnings(
             "set password",
         ),
         *("insecure-password", "ascii-text", "IDENTIFIED BY", "::add-mask::", "##vso[task", "echo ", "printf "),
+        *(
+            "ntp authentication-key",
+            "ip ospf",
+            "ospf message-digest-key",
+            "ospf authentication-key",
+            "server-private ",
+            "tacacs server",
+            "radius server",
+            "aaa-server ",
+        ),
+        *(
+            "samba-tool user",
+            "radtest ",
+            "radclient ",
+            "bw unlock",
+            "bw login",
+            "openssl passwd",
+            "mkpasswd ",
+            "htpasswd ",
+            "qpdf ",
+            "pdftk ",
+        ),
         *("sqlplus ", "sqlldr ", "expdp ", "impdp ", "exp ", "imp ", "rman ", "sqlcl ", "jdbc:oracle:", "snmp-server "),
         *(
             "radius-server ",
@@ -211,41 +237,19 @@ _STORE_BEGINNINGS = Beginnings(
         *("doppler secrets", "infisical secrets", "chamber write", "eb setenv", "az webapp", "az functionapp"),
     )
 )
-_PIPE_BEGINNINGS = Beginnings(("echo ", "printf ", "print "))
-_READS_INPUT = r"""
-    (?: [^\n|;&]{0,200}? -(?:password|pass|token)-stdin\b | (?:docker|podman)[ ]secret[ ]create\b
-      | gcloud[ ]secrets[ ](?:create|versions[ ]add)\b | gh[ ](?:auth[ ]login|secret[ ]set|variable[ ]set)\b
-      | vercel[ ](?:env|secrets)[ ]add\b | wrangler[ ](?:\w+[ ])?secret[ ](?:put|bulk)\b | vault[ ](?:login|kv|write)\b
-      | kinit\b | su\b | (?:sudo|doas)[ ](?:-\w+[ ])*-\w*S | passwd\b | chpasswd\b | cryptsetup\b
-      | gpg\b[^\n|;&]{0,200}?--passphrase-fd | openssl\b[^\n|;&]{0,200}?\bstdin | pass[ ]insert\b | secret-tool[ ]store\b
-      | smbpasswd\b | htpasswd\b[^\n|;&]{0,40}-\w*i | ansible-vault[ ]encrypt | vncpasswd\b
-      | read[ ](?:-\w+[ ]){0,3}\w*(?i:pass|token|secret|pw)\w* | sops\b | kubeseal\b | fly[ ]secrets\b
-      | firebase[ ]functions:secrets:set\b | aws[ ]configure\b | security[ ]add | restic\b | borg\b | mkpasswd\b )
-    """
 _ENDS_NAME = re.compile(r"[ \t]|\\?[\"'][ ]?,|[\"']?\r?\n[ \t]{0,40}-[ ]")
 _NAME_CHARS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-")
-_QUOTED_OR_BARE = r"""(?: \\?"(?P<double>(?:[^"\n\\$`]|\\n){4,2000})\\?" | '(?P<single>[^'\n]{4,2000})' | (?P<bare>[^\s"'|;&<>$`()\\]{4,2000}) )"""
-_PIPED = re.compile(
-    rf"\b(?:echo|printf|print)[ ]+(?:-[neE]+[ ]+|\"%s\"[ ]+|'%s'[ ]+|%s[ ]+)*{_QUOTED_OR_BARE}[ ]*\|[ ]*(?:sudo[ ])?{_READS_INPUT}",
-    re.VERBOSE,
-)
-_HERE = re.compile(rf"(?:^|[\s;&|(])(?=[^\n<]{{2,300}}<<<){_READS_INPUT}[^\n<]{{0,200}}<<<[ ]*{_QUOTED_OR_BARE}", re.VERBOSE | re.MULTILINE)  # fmt: skip
 
 
 def find_in_commands(searched: SearchedText) -> list[Secret]:
-    """Find the secrets that commands get by their own flags, at a fixed place, or on their standard input."""
+    """Find the secrets that commands get by their own flags or at a fixed place."""
     text = searched.text
     if not any(map(text.__contains__, " \t,(:")):  # the text is a single word or encoded data
         return []
     found = [*_by_flags(searched), *_by_places(searched)]
     for stored in _STORE_BEGINNINGS.matches(_STORES, searched, is_folded=False):
         found += _stored(text, stored.end())
-    if "|" in text:
-        piped = _PIPE_BEGINNINGS.matches(_PIPED, searched, is_folded=False)
-        found += [_of(match, "double", "single", "bare") for match in piped]
-    if "<<<" in text:
-        found += [_of(match, "double", "single", "bare") for match in _HERE.finditer(text)]
-    return [secret for secret in found if not _stays(text[secret.start : secret.end])]
+    return [secret for secret in found if not is_no_secret_word(text[secret.start : secret.end])]
 
 
 def _by_command() -> dict[str, tuple[str, ...]]:
@@ -315,12 +319,7 @@ def _stored(text: str, end: int) -> Iterator[Secret]:
             yield Secret(start, start + len(value), "secret of a command")
 
 
-def _of(match: re.Match[str], *groups: str) -> Secret:
-    group = next(group for group in groups if match[group] is not None)
-    return Secret(*match.span(group), "password of a command")
-
-
-def _stays(value: str) -> bool:
+def is_no_secret_word(value: str) -> bool:
     """Return whether a value is not a secret: a variable, a placeholder, a number, or a short or ordinary word."""
     if len(value) < 4 or value.startswith(("$", "-", "/", "./", "~")):
         return True

@@ -41,6 +41,8 @@ _LETTERS_BEHIND_DIGITS = re.compile(r"[0-9][_.-]?[A-Za-z]")
 _IN_PROGRAM = re.compile(
     r"[=\\/:|%]|\A\$|\$(?:[({]|[A-Z_]{3})|\+\+|&&|->|[?!*+@&^~.#-]\Z|\A[^A-Za-z0-9]|\.[a-z]{2,5}\Z|[a-z]\.[a-z]"
 )
+_LAST_SIGNS = "!*+@&^~#-"
+"""Signs that may end a password in quotes; at the end of other words they belong to the program or the sentence."""
 _WORD = re.compile(r"[^\s\"'`()<>,;{}\[\]\\«»“”„「」]{8,200}")
 _OF_ANOTHER_NAME = re.compile(r"[\w\])]\\*[\"'`]?\s{0,4}(?:[:=]|=>|\|)\s{0,4}\\*[\"'`(\[{]{0,2}\Z")
 _IN_SENTENCE = re.compile(r"(?:[ ][A-Za-z0-9]{1,15}){0,6}:?[ ][\"'`(]?")
@@ -112,7 +114,9 @@ def near_value(text: str, first: int, end: int, name: str) -> Iterator[Secret]:
             continue
         value = word[0].rstrip(".:!?")
         if is_password:
-            is_secret = not _IN_PROGRAM.search(value) and is_chosen(value) and _is_evident_password(value)
+            is_quoted = word.end() < stop and text[at - 1 : at] == text[word.end()] and text[word.end()] in "\"'`"
+            shown = value.rstrip(_LAST_SIGNS) if is_quoted else value
+            is_secret = not _IN_PROGRAM.search(shown) and is_chosen(value) and _is_evident_password(value)
         else:
             is_secret = is_made(value)
         if not is_secret or _is_cut(text, start, stop, word.span()):

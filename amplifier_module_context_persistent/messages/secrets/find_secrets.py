@@ -14,12 +14,14 @@ from collections.abc import Callable
 from functools import partial
 
 from .announced import find_announced
+from .answers_to_questions import find_answers
 from .base64_text import find_in_base64
 from .bitlocker_keys import find_bitlocker_keys
 from .by_form import find_by_form, odd_words
 from .commands import find_in_commands
 from .compared_values import find_compared
 from .cookies import find_cookies
+from .echoed_values import find_echoed
 from .flags import find_behind_flags
 from .formats import LEAST_CHARS
 from .found import Secret, hidden, merged
@@ -44,6 +46,7 @@ from .services_in_sentences import find_by_service
 from .short_codes import find_short_codes
 from .shown_values import find_shown
 from .split_tokens import find_split_tokens
+from .user_and_password import find_users_with_passwords
 from .wallet_keys import find_wallet_keys
 from .wrapped_values import wrapped_rest
 
@@ -62,7 +65,9 @@ _ENCODED = re.compile(r"[A-Za-z0-9+/]{100,}={0,2}", re.ASCII)
 _BY_LABEL = (
     find_cookies,
     find_announced,
+    find_users_with_passwords,
     find_in_commands,
+    find_echoed,
     find_behind_flags,
     find_in_calls,
     find_in_kubernetes_secrets,
@@ -77,6 +82,7 @@ _BY_LABEL = (
     find_plain_words,
     find_pairs,
     find_logins,
+    find_answers,
     find_shown,
     find_near_names,
 )

@@ -15,7 +15,7 @@ from .found import Secret
 from .names import is_placeholder, names_password
 from .passwords_in_sentences import is_chosen, is_varied
 from .searched_text import Beginnings, SearchedText
-from .secret_values import is_chosen_word, is_state
+from .secret_values import is_app_password, is_chosen_word, is_state
 
 _TO_NEXT = r"""(?:["'][ ]?,\s{0,20}["']|["']?[ \t]*\r?\n[ \t]*-[ ]+["']?|[ ]+["']?)"""
 _TO_NEXT_ITEM = r"""(?:["'][ ]?,\s{0,20}["']|["']?[ \t]*\r?\n[ \t]*-[ ]+["']?)"""
@@ -75,4 +75,4 @@ def find_behind_flags(searched: SearchedText) -> list[Secret]:
 def _may_be_password(value: str) -> bool:
     if "/" in value or ":" in value or is_placeholder(value):
         return False
-    return is_chosen_word(value) or is_chosen(value)
+    return is_chosen_word(value) or is_chosen(value) or is_app_password(value)

@@ -106,9 +106,12 @@ _NAMED = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 _OF_WIFI = re.compile(
-    r"(?:wlan|wi-?fi|wpa)[ -]?\w{0,12}|\w[ ](?:du|del|do|de la|van de)[ ](?:wi-?fi|red|rede|réseau)\b", re.IGNORECASE
+    r"(?:wlan|wi-?fi|wpa2?|netzwerk)[ -]?\w{0,12}|\w[ ](?:du|del|do|de la|van de)[ ](?:wi-?fi|red|rede|réseau)\b",
+    re.IGNORECASE,
 )
 """Words beside which a key is a password that a person chose."""
+_STANDARD = re.compile(r"(?:wpa|wep)[0-9]?(?:[-/ ]\w{2,12}){0,3}", re.IGNORECASE)
+"""A way in which a wireless network is secured: `WPA2-PSK`."""
 _ENDING = re.compile(r"[^\W\d\u0e00-\u0e7f\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]{0,6}")
 _LEAST_CHARS = 6
 _MOST_KEY_CHARS = 100
@@ -120,7 +123,7 @@ _PATH_OR_ADDRESS = re.compile(r"[a-z]+://.*|(?:~|\.{1,2})?/.*|[\w.-]+(?:/[\w.-]+
 def is_named_in_another_language(key: str, item: str) -> bool:
     """Return whether `key` names a secret in another language than English, and the text `item` under it is one."""
     name = name_in_another_language(key)
-    return name != "" and _SHOWN.fullmatch(item) is not None and _is_secret(item, name)
+    return name != "" and _SHOWN.fullmatch(item) is not None and _is_secret(item, is_password=name in _ALL_PASSWORDS)
 
 
 @lru_cache(_KEYS_KNOWN)
@@ -135,6 +138,14 @@ def name_in_another_language(key: str) -> str:
 def names_foreign_password(name: str) -> bool:
     """Return whether a name is exactly the word for a password in another language, as in the head of a table."""
     return _spelled(name.strip()) in _ALL_PASSWORDS
+
+
+def names_password_in(text: str) -> bool:
+    """Return whether a text has a word for passwords in another language, or for the key of a wireless network."""
+    named = _NAME_ALONE.search(text)
+    if named is None:
+        return False
+    return _spelled(named[0]) in _ALL_PASSWORDS or _OF_WIFI.search(text) is not None
 
 
 def is_label(value: str, name: str) -> bool:
@@ -203,9 +214,11 @@ def _beside(text: str, start: int) -> Secret | None:
         return None
     value = cell[0].rstrip(".:*_")
     name = _spelled(match["name"])
-    if not _is_secret(value, name):
+    is_of_wifi = _OF_WIFI.search(text, max(0, start - 12), match.end("name") + 16) is not None
+    is_password = name in _ALL_PASSWORDS or (is_of_wifi and not _STANDARD.fullmatch(value))
+    if not _is_secret(value, is_password=is_password):
         return None
-    kind = "password" if name in _ALL_PASSWORDS else "key"
+    kind = "password" if is_password else "key"
     return Secret(match.start(group), match.start(group) + len(value), f"{kind} by its name")
 
 
@@ -225,11 +238,11 @@ def _in_sentence(text: str, start: int, end: int) -> Secret | None:
     return linked or said_value(text, name_end, is_password=True) or said_before(text, start, is_password=True)
 
 
-def _is_secret(value: str, name: str) -> bool:
+def _is_secret(value: str, *, is_password: bool) -> bool:
     if is_placeholder(value) or is_template(value) or is_example(value) or _PATH_OR_ADDRESS.fullmatch(value):
         return False
     if names_technique(value):
         return False
-    if name not in _ALL_PASSWORDS:
+    if not is_password:
         return looks_random(value) and not UUID.fullmatch(value)
     return len(value) >= _LEAST_CHARS and any(map(str.isdigit, value)) and any(map(str.isalpha, value))

@@ -115,7 +115,8 @@ def is_secret_value(value: NamedValue, likelihood: Likelihood) -> bool:
         return True
     if _says_nothing(value):
         return False
-    if names_password(value.name) and is_phrase(text) and (value.is_quoted or value.is_complete):
+    may_be_phrase = value.is_quoted or value.is_complete or value.before.endswith("--")
+    if names_password(value.name) and is_phrase(text) and may_be_phrase:
         return True
     if value.is_quoted and _SENTENCE.search(text) and not value.is_set_verbatim:
         return False  # a message to a person: `password: "Please enter it."`

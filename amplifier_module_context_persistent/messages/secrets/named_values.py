@@ -75,6 +75,8 @@ _JOINED = re.compile(
 )
 _FLAG = re.compile(r"--\Z|(?<![^\s\"'])-\Z")
 _IN_ARN = re.compile(r":[0-9]{12}:\Z|\bdid:\Z")
+_IN_TYPE = re.compile(r"[\"']\w{1,40}::(?:\w{1,40}::)?\Z")
+"""The beginning of a type of a cloud's resources, which is the key of an object: `"AWS::SecretsManager::Secret"`."""
 _NUMBER = re.compile(r"(?=[0-9]*[a-f])[0-9a-f]{32,64}")
 """A number that a flag gets as a key: `--key 0f…`."""
 
@@ -98,6 +100,8 @@ def find_named(searched: SearchedText) -> list[Secret]:
         first = _first_of_name(text, match.start(), done)
         if _IN_ARN.search(text, max(0, first - 14), first):
             continue  # arn:aws:secretsmanager:…:123456789012:secret:NAME, did:key:…
+        if match["separator"] and match["separator"][0] in "\"'" and _IN_TYPE.search(text, max(0, first - 82), first):
+            continue
         value = _assigned(text, folded, match, first) if has_value else None
         if value is not None:
             new = [value, *_continued(text, value)]

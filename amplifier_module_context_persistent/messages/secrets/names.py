@@ -298,6 +298,20 @@ def is_faint(name: str) -> bool:
     return any(last == known for known in _split(STRONG))
 
 
+_ENDING_OF_FILE = re.compile(r"\.(?:txt|key|pem|asc|conf|cfg|secret|dat|out)\Z")
+
+
+def names_secret_file(path: str) -> bool:
+    """Return whether a file's name says that the file holds a single secret: `config/master.key`, `~/.vault_pass`."""
+    name = path.rpartition("/")[2]
+    folder = path.rpartition("/")[0].rpartition("/")[2]
+    if folder == "credentials" and name.endswith(".key"):
+        return True
+    return any(likelihood_of(known) is Likelihood.STRONG for known in (name, _ENDING_OF_FILE.sub("", name))) or (
+        _ENDING_OF_FILE.sub("", name).lower().lstrip(".") in WEAK
+    )
+
+
 def names_service(name: str) -> bool:
     """Return whether a name is the name of a service's key or token."""
     words = _words_of(name)

@@ -92,12 +92,10 @@ PLACES = (
     Place(
         "password of a command",
         parts=("7z",),
-        words=("curl", "etcdctl", "rpcclient", "smbget", "winexe", "wget", " set ", "sudo -S", "PASSWORD", "IDENTIFIED", "http ", "https ", "sshpass", "mysql", "redis-cli", "docker login", "pass:", "ldap", "smbclient", "net use", "wandb", "snyk", "ngrok", "gh secret", "smbcacls", "smbtree", "smbmap", "smbcquotas", "pth-winexe", "wmic", "wbinfo", "samba-tool", "net rpc", "net ads", "net rap", "net dom", "net -U"),
+        words=("rpcclient", "smbget", "winexe", "config set", "configure set", "sudo -S", "PASSWORD", "IDENTIFIED", "sshpass", "mysql", "redis-cli", "docker login", "pass:", "ldap", "smbclient", "net use", "wandb", "snyk", "ngrok", "gh secret", "smbcacls", "smbtree", "smbmap", "smbcquotas", "pth-winexe", "wmic", "wbinfo", "samba-tool", "net rpc", "net ads", "net rap", "net dom", "net -U"),
         expression=re.compile(
             r"""
-              \b(?:curl|wget|https?|xh|etcdctl)\b[^\n|;]{0,400}?\s(?:-u|-U|-a|--user|--proxy-user|--auth)[ =]?\\?["']?[^\s:"'\\$]+:
-                (?P<secret>[^\s"'\\$<{][^\s"'\\]*)
-            | \b(?: sshpass[ ]+-p[ ]* | mysql(?:dump|admin)?\b[^\n|;]{0,400}?[ ]-p | redis-cli\b[^\n|;]{0,400}?[ ]-a[ ]+
+              \b(?: sshpass[ ]+-p[ ]* | mysql(?:dump|admin)?\b[^\n|;]{0,400}?[ ]-p | redis-cli\b[^\n|;]{0,400}?[ ]-a[ ]+
                 | docker[ ]login\b[^\n|;]{0,400}?[ ]-p[ ]+ | ldap\w+\b[^\n|;]{0,400}?[ ]-w[ ]+ | -pass(?:in|out)?[ ]pass: )
                 \\?["']?(?P<other>[^\s"'\\$<{-][^\s"'\\]{2,})
             | \bconfig(?:ure)?[ ]set[ ](?!-)\S{0,100}(?:token|secret|password|key)\S{0,100}[ ]\\?["']?(?P<set>[^\s"'\\$<{-][^\s"'\\]{5,})
@@ -205,7 +203,7 @@ PLACES = (
     ),
     Place(
         "answer to a prompt",
-        parts=("send(", "sendline(", ".write(b", "New value: ", "ssword for '", "ssphrase for key '", 'ssword for "'),
+        parts=("send(", "sendline(", ".write(b", "New value: ", "ssword for '", "ssphrase for key '", 'ssword for "', "ssword for user "),
         expression=re.compile(
             r"[Pp]ass(?:word|phrase|code)[^\n]{0,20}\n[^\n]{0,60}?\.(?:send|sendline|write)\(b?\\?[\"'](?P<secret>[^\s\"'\\$<{]{4,80})"
             r"|[Pp]ass(?:word|phrase)[ ]for[ ](?:key[ ]|user[ ])?(?P<sign>[\"'])[^\"'\n]{1,200}(?P=sign):[ ](?P<asked>(?=[^\n]{0,80}[0-9])[!-~]{4,80}(?:[ ][a-z0-9]{1,12}){0,8})(?=\r?\n|\Z)"
@@ -213,9 +211,57 @@ PLACES = (
         ),
     ),
     Place(
+        "hash of a password",
+        parts=(":::",),
+        words=("NTLM", "ntlm:", "rc4:", "pth:", "aes256:", "aes128:", "evil-winrm", "netexec", "nxc ", "crackmapexec", "smbmap", "grub.pbkdf2"),
+        expression=re.compile(
+            r"""
+              ^[^\s:]{1,80}:[0-9]{1,10}:[0-9a-fA-F]{32}:(?!31d6cfe0)(?P<secret>[0-9a-fA-F]{32}):::
+            | (?<![A-Za-z])(?:ntlm|rc4|pth|aes(?:256|128)):(?:[0-9a-f]{32}:)?(?P<flag>[0-9a-f]{32,64})(?![\w.])
+            | \bNTLM(?:[ ]hash)?["']?[ \t]{0,10}[:=][ \t]{0,4}["']?(?P<shown>[0-9a-f]{32})(?![\w.])
+            | \b(?:evil-winrm|netexec|nxc|crackmapexec|smbmap)\b[^\n|;]{0,300}?[ ](?:-H|--hash)[ =]["']?(?:[0-9a-f]{32}:|:)?(?P<given>[0-9a-f]{32})(?![\w.])
+            | \bgrub\.pbkdf2\.sha512\.[0-9]{1,8}\.(?P<grub>[0-9a-f]{32,512}\.[0-9a-f]{32,512})
+            """,
+            re.VERBOSE | re.MULTILINE | re.IGNORECASE,
+        ),
+    ),
+    Place(
+        "key of a framework",
+        words=("validationKey", "decryptionKey", "hash_salt"),
+        expression=re.compile(
+            r"\b(?:validation|decryption)Key\\*[\"']?\s{0,4}[:=]\s{0,4}\\*[\"'](?P<machine>[0-9A-Fa-f]{32,256})(?=[\"'\\,])"
+            r"|\bhash_salt[\"']\]?\s{0,4}=>?\s{0,4}[\"'](?P<secret>[A-Za-z0-9_-]{30,200})[\"']"
+        ),
+    ),
+    Place(
+        "answer to a prompt",
+        words=("Enter it again", "Enter again", "enter it again", "Confirm:", "Confirmation:", "Verify:", "Verification:", "Repeat:", "Again:", "Retype:", "Re-enter:", "Reenter:", "Enter a secret", "Enter the secret", "Enter your secret", "Enter a value", "the value of", "Wiederholen:", "Confirmer:", "Confirmar:", "Conferma:"),
+        expression=re.compile(
+            r"""
+              (?i:pass(?:word|phrase|code|wort)?|pin|secret|kennwort|mot[ ]de[ ]passe|contraseña|senha|pwd)\b[^\n]{0,200}\r?\n
+                [^\n]{0,20}?\b(?:Enter[ ](?:it[ ])?again|enter[ ]it[ ]again|Confirm(?:ation|er|ar)?|Conferma|Verify|Verification|Repeat|Again|Retype|Re-?enter|Wiederholen)[ ]?:[ ]{1,2}
+                (?P<secret>[!-~]{4,80})(?=[ \t]*(?:\r?\n|\Z))
+            | \bEnter[ ](?:it[ ])?again:[ ](?P<again>(?=[^\s]{0,80}[0-9])(?=[^\s]{0,80}[A-Za-z])[!-~]{6,80})(?=[ \t]*(?:\r?\n|\Z))
+            | \bEnter[ ](?:a|the|your)[ ]secret(?:[ ]value)?\b[^\n:\w]{0,6}:?[^\n\w\[(]{1,6}(?P<typed>[!-~]{6,4000})(?=[ \t]*(?:\r?\n|\Z))
+            | (?:\bEnter[ ]a[ ]value[ ]for|[ ]the[ ]value[ ]of)[ ]\w{0,60}(?:PASS|PW|SECRET|TOKEN|KEY|CREDENTIAL)\w{0,40}[?:]?(?:[ ]\[[^\]\n]{0,20}\])?:?[ ](?P<asked>[!-~]{4,4000})(?=[ \t]*(?:\r?\n|\Z))
+            """,
+            re.VERBOSE,
+        ),
+    ),
+    Place(
         "password of an app",
-        words=("app password", "app-password", "App password", "App Password", "App-Password", "app specific", "app-specific", "App-specific", "application password", "application-specific", "Application password", "application specific", "Application-specific"),
-        expression=re.compile(r"[Aa]pp(?:lication)?[ -](?:specific[ ])?[Pp]assword\W{1,6}(?:is[ ])?\W{0,3}(?P<secret>[a-z]{4}(?:[ -][a-z]{4}){3})(?![ -]?\w)"),
+        words=(
+            "app password", "app-password", "App password", "App Password", "App-Password", "app specific", "app-specific", "App-specific", "application password",
+            "application-specific", "Application password", "application specific", "Application-specific", "App-Passwort", "App-Kennwort", "Anwendungspasswort", "passe d'application",
+            "passe d\u2019application", "passe pour l'application", "contraseña de aplicación", "Contraseña de aplicación", "contraseña de la aplicación", "password per l'app", "senha de app", "Senha de app", "アプリ パスワード", "アプリパスワード",
+        ),
+        expression=re.compile(
+            r"(?:[Aa]pp(?:lication)?[ -](?:specific[ ])?[Pp]assword|App-(?:Passwort|Kennwort)|Anwendungspasswort|passe[ ](?:d['\u2019]|pour[ ]l['\u2019])application"
+            r"|[Cc]ontraseña[ ]de[ ](?:la[ ])?aplicación|password[ ]per[ ]l['\u2019]app|[Ss]enha[ ]de[ ]app|アプリ[ ]?パスワード)"
+            r"(?:[ ](?:for|of|für|pour|para|per)[ ][^\n:]{1,60}(?=:|\r?\n))?\W{1,8}(?:is[ ]|ist[ ]|est[ ]|es[ ])?\W{0,3}"
+            r"(?![a-z -]{0,19}\b(?:this|that|with|when|they|will|work|your|from|have|must|make|sure|then|only|here|need|been|into|also|more|used|user|four|them)\b)"
+            r"(?P<secret>[a-z]{4}(?:[ -][a-z]{4}){3}|[a-z]{16}(?=[\s\"'`]|\Z))(?![ -]?\w)"
+        ),
     ),
     Place(
         "key of a network",
@@ -303,11 +349,11 @@ PLACES = (
     ),
     Place(
         "password of a file",
-        parts=("{PLAIN}", "{CLEARTEXT}", "{xor}", ":*:", "5432:", "5433:", "6432:", "]:25 ", "]:465 ", "]:587 "),
+        parts=("{PLAIN}", "{CLEARTEXT}", "{noop}", "{xor}", ":*:", "5432:", "5433:", "6432:", "]:25 ", "]:465 ", "]:587 "),
         words=("userpassword::",  "userPassword::", "rocommunity", "rwcommunity", "/secure set", "snmp", "SNMP", "createUser ", "PASSWORD FROM", "PVEAPIToken", "auth-user-pass", "secret_id", "SecretID", "Secret ID"),
         expression=re.compile(
             r"^\[[\w.-]{3,100}\]:(?:25|465|587)[ \t]{1,20}[^\s:]{1,100}:(?P<mail>[^\s:]{4,100})$"
-            r"|\{(?:PLAIN|CLEARTEXT)\}(?P<plain>[^\s:\"',]{4,100})|\{xor\}(?P<xor>[A-Za-z0-9+/]{8,200}={0,2})"
+            r"|\{(?:PLAIN|CLEARTEXT|noop)\}(?P<plain>[^\s:\"',]{4,100})|\{xor\}(?P<xor>[A-Za-z0-9+/]{8,200}={0,2})"
             r"|^user[Pp]assword::[ ]{0,4}(?P<ldif>[A-Za-z0-9+/]{8,400}={0,2})$"
             r"|^[ \t]{0,20}r[ow]community[ \t]{1,20}(?P<community>(?=[^\s]{0,60}[0-9])[^\s]{6,80})"
             r"|(?i:\bsnmp[\w-]{0,20}community(?:[_-]?string)?\\*[\"']?[ ]?[:=][ ]?\\*[\"']?)(?P<string>(?=[^\s]{0,60}[0-9])[^\s\"'\\,;<>{}$]{6,80})"
@@ -324,6 +370,23 @@ PLACES = (
         ),
     ),
     Place(
+        "password of a file",
+        words=("user=", "priv ", "radtest ", "--encrypt ", "monitorRole", "controlRole", "IPSec secret", "keyMaterial=", "login ", "oper ", "OPER "),
+        expression=re.compile(
+            r"""
+              \bsnmp-server[ ]user[ ][^\n]{1,200}[ ]priv[ ](?:(?:aes|des|3des)[ ])?(?:[0-9]{3}[ ])?(?P<priv>[^\s]{6,100})
+            | \bradtest[ ][^\n]{4,300}[ ][0-9]{1,5}[ ](?!testing123|\$)["']?(?P<radius>[^\s"']{4,100})["']?[ \t\r]*$
+            | \bqpdf[ ][^\n|;]{0,200}?--encrypt[ ]\S{1,100}[ ]["']?(?P<owner>[^\s"'$-][^\s"']{3,100})["']?[ ](?:40|128|256)[ ]
+            | ^user=[\w.@-]{1,60}:(?P<secret>[^\s:]{4,100})[ \t\r]*$
+            | ^(?:monitorRole|controlRole)[ \t]{1,20}(?P<role>(?!read)[^\s]{4,100})[ \t\r]*$
+            | \bIPSec[ ]secret[ ](?P<group>[^\s]{4,100})$ | [ ]keyMaterial=["']?(?P<wifi>[^\s"'$<]{8,64})
+            | \+login[ ](?!anonymous)[\w.@-]{1,60}[ ](?P<steam>[^\s"'$+<-][^\s"'$<]{3,80})
+            | (?:^|[ ]|:)/?(?:oper|OPER)[ ][\w-]{1,30}[ ](?P<irc>(?=[^\s]{0,80}[0-9])(?=[^\s]{0,80}[A-Za-z])[^\s"'$<]{6,80})[ \t\r]*$
+            """,
+            re.VERBOSE | re.MULTILINE,
+        ),
+    ),
+    Place(
         "password of a call",
         words=("auth=", "auth =", "BasicAuth(", "HTTPBasicAuth(", "NetworkCredential", "PasswordCredential", "PasswordTokenCredential", "login(", "SecretStr(", "SecretBytes(", "SecretString("),
         expression=re.compile(
@@ -337,7 +400,7 @@ PLACES = (
         expression=re.compile(
             r"(?:\bjwt\.(?:sign|verify|encode|decode)\([^\n]{1,200}?,\s{0,20}|\bSignedString\(\s{0,20}(?:\[\]byte\(\s{0,20})?|\bhmac\.new\(\s{0,20}(?:key\s{0,2}=\s{0,2})?"
             r"|\b[cC]reateHmac\([^,\n]{1,40},\s{0,20})"
-            r"b?\\?[\"'`](?P<secret>(?=[^\s\"'`]*[0-9])(?=[^\s\"'`]*[A-Za-z])[^\s\"'`\\<>{}]{8,400})(?=\\?[\"'`]\s{0,20}[,)])"
+            r"b?\\?[\"'`](?P<secret>(?=[^\s\"'`]*[0-9])(?=[^\s\"'`]*[A-Za-z])[^\s\"'`\\<>{}]{8,400}|(?=[a-z]*[A-Z])[A-Za-z]{24,400})(?=\\?[\"'`]\s{0,20}[,)])"
             r"|\baccounts\s{0,4}[:=]\s{0,4}\[\s{0,20}[\"'`](?P<chain>(?:0x)?[0-9a-f]{64})(?=[\"'`])"
             r"|\baccount\.key\.[\w.]{1,100}[\"']?\s{0,4}[,=:]\s{0,4}[\"']?(?P<storage>[A-Za-z0-9+/]{86}==)"
         ),

@@ -32,7 +32,7 @@ from .payment_cards import is_card_field
 from .readable import colours_in, readings
 from .recovery_codes import names_recovery_codes
 from .secret_values import is_permission
-from .sections import is_in_section
+from .sections import is_in_section, is_key_of_user, names_section
 
 Found = Callable[[str, str], None]
 """Called with the kind and the field of each secret that is replaced."""
@@ -156,7 +156,7 @@ def redact_value(value: Any, found: Found | None = None, field: str = "", own: O
         if own is None and len(key) <= _MOST_KEY_CHARS:
             shown_key, is_clean = _seen_key(key)
         inside = f"{field}.{shown_key}" if field else shown_key
-        if key.lower() in _core_keys() or _is_named(key, item):
+        if key.lower() in _core_keys() or _is_named(key, item) or is_key_of_user(key, item, value):
             if item != REDACTED:
                 report("value of a sensitive key", inside)
             redacted[key] = REDACTED
@@ -167,7 +167,7 @@ def redact_value(value: Any, found: Found | None = None, field: str = "", own: O
             redacted[key] = in_json(item, partial(redact_value, found=report, field=inside, own=own))
         elif isinstance(item, dict) and likelihood_of(key) is Likelihood.STRONG:
             redacted[key] = _with_values_redacted(item, report, inside, own)
-        elif isinstance(item, dict) and key.lower().endswith(("passwords", "passphrases")):
+        elif isinstance(item, dict) and names_section(key):
             redacted[key] = _with_section_redacted(key, item, report, inside, own)
         else:
             new_key = key if is_clean else redact_text(key, partial(_tell, report, inside), own)

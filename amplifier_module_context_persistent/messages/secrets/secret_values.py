@@ -58,6 +58,7 @@ _DOTTED_NAMES = re.compile(r"[a-z_]{2,40}(?:\.[a-z_]{2,40}){1,8}\.[A-Z][A-Za-z0-
 """A path of a class or a module: `app.security.hashers.Argon2Hasher`."""
 _NAME_OF_ENTRY = re.compile(r"[a-z][a-z-]{1,30}(?:[.:/][a-z0-9_-]{1,30}){1,6}")
 _COUNTED = re.compile(r"[0-9]+(?:[x/:.,-][0-9]+)*[a-z%]{0,3}")
+_APP_PASSWORD = re.compile("[a-z]{4}(?:-[a-z]{4}){3}")
 _PIECE = re.compile(r"[A-Za-z]+|[0-9]+")
 
 _STATES = frozenset(
@@ -136,6 +137,11 @@ def is_chosen_word(value: str) -> bool:
     if is_placeholder(value) or is_template(value) or is_example(value):
         return False
     return likelihood_of(value.rstrip("0123456789")) is Likelihood.NONE
+
+
+def is_app_password(value: str) -> bool:
+    """Return whether a value has the form of an app password of Apple or Google: four groups of four small letters."""
+    return _APP_PASSWORD.fullmatch(value) is not None
 
 
 def is_state(value: str) -> bool:

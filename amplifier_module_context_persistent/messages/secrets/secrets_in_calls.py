@@ -26,14 +26,15 @@ _POSITIONS = {
         " HttpAuth auth http_basic httpAuth authorization_basic wlan.connect sta.connect nic.connect db.auth"
         " StorageSharedKeyCredential AzureNamedKeyCredential CosmosClient AwsBasicCredentials.create NewStaticCredentials OAuthHandler"
         " OAuth1Session StreamChat MailjetRest Mailjet.apiConnect connect_s3 algoliasearch SearchClient.create plivo.RestClient"
-        " bind_s set_credentials setCredentials add_password username_pw_set usernamePassword ConnectWithPassword"
+        " Credentials::new BasicAuth::new UsernamePassword::new PasswordAuth::new Auth::basic bind_s set_credentials setCredentials add_password username_pw_set usernamePassword ConnectWithPassword"
     ),
     3: (
         "connect Connection FTP FTP_TLS FTP.open ftp_login ldap_bind mysqli mysqli_connect mysql_connect pg_connect PDO Sequelize getConnection"
         " PDO->__construct DBI->connect dbConnect database PlainAuth forURL createConnection create_connection set_password_auth set_password"
-        " create_user create_superuser createUser Minio ClientSecretCredential"
+        " create_user create_superuser createUser Minio ClientSecretCredential smtp.start SMTP.start"
     ),
-    4: "mysql_real_connect real_connect connect PlainAuth oci_pconnect add_password SSHClient.connect transport.connect Credentials",
+    5: "SMTP.start smtp.start",
+    4: "POP3.start mysql_real_connect real_connect connect PlainAuth oci_pconnect add_password SSHClient.connect transport.connect Credentials",
 }  # fmt: skip
 """The calls, by the position of the password among their arguments."""
 _BY_NAME: dict[str, list[int]] = {}

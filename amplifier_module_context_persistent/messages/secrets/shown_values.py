@@ -10,7 +10,16 @@ import re
 
 from .evident_values import is_evident
 from .found import Secret
-from .names import Likelihood, is_code_or_path, is_example, is_placeholder, likelihood_of, looks_random, names_service
+from .names import (
+    Likelihood,
+    is_code_or_path,
+    is_example,
+    is_placeholder,
+    likelihood_of,
+    looks_random,
+    names_secret_file,
+    names_service,
+)
 from .passwords_in_sentences import is_chosen
 from .searched_text import SearchedText
 
@@ -43,6 +52,9 @@ _GIVES = re.compile(
     re.VERBOSE,
 )
 _NAME = re.compile(r"[A-Za-z_][\w-]{2,60}")
+_SHOWS_FILE = re.compile(
+    r"(?:sudo[ ])?(?:cat|more|less|head|tail|type|bat|tr[ ].{1,20}<)[ ](?P<path>[\w./~-]{2,200})[ \t]*\Z"
+)
 _AFTER_NAME = re.compile(r"[\"'`)\]}\s;]*(?:\|[ ]*(?:base64[ ]-\w+|cat|tr[ ].{0,40}|head.{0,20}))?\s*(?:;[ ]*echo)?\Z")
 _LEAST_RANDOM = 10
 
@@ -68,6 +80,9 @@ def find_shown(searched: SearchedText) -> list[Secret]:
 def _asks(command: str, value: str) -> bool:
     """Return whether a command shows a secret, judging by the command and by the names in it."""
     if _GIVES.search(command):
+        return True
+    shown = _SHOWS_FILE.match(command)
+    if shown is not None and names_secret_file(shown["path"]):
         return True
     names = [*_NAME.finditer(command)]
     if is_evident(value, "") and any(likelihood_of(name[0]) is not Likelihood.NONE for name in names):

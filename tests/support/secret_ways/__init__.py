@@ -1,12 +1,13 @@
-"""Ways in which secrets appear in sessions: five lists, written apart; values are made up at run time.
+"""Ways in which secrets appear in sessions: lists that were written apart; values are made up at run time.
 
 `build.txt` is the list that the tables were extended by. `check.txt` was written before from the services' pages, by
 somebody who had not read the tables, and nothing is tuned to it. `kinds.txt` has the kinds that other lists showed:
 commands, files, rows below a head, shells, sentences. `pasted.txt` has what people paste and say: files of settings,
 calls of clients, sentences of several languages, with passwords as people choose them. `sources.txt` goes by where a
 secret is: files of settings, languages, SQL, commands, logs, tests, tables. `spread.txt` has names that say little,
-values with signs, pieces that a program joins, and keys of services without a name. `stays.txt` has ordinary lines
-beside those.
+values with signs, pieces that a program joins, and keys of services without a name. `given.txt`
+has what tools get without a name, prompts that are typed twice, and files of registries. `stays.txt` has ordinary
+lines beside those.
 """
 
 import base64
