@@ -15,12 +15,13 @@ from .foreign_names import names_password_in
 from .found import Secret
 from .linked_passwords import may_be_password
 from .names import names_password
-from .searched_text import SearchedText
+from .searched_text import SearchedText, begun_by
 
 _MOST_QUESTION_CHARS = 160
+_MARKS = ("?", "\uff1f")
 _ASKED = re.compile(
     r"""
-    [?\uff1f][\"'`*_)»”]{0,3}[ \t]*\r?\n (?:[ \t>]{0,10}\r?\n){0,2}
+    [?\uff1f][\"'`*_)»”]{0,3} (?: [ \t]*\r?\n (?:[ \t>]{0,10}\r?\n){0,2} | [ ]{1,3}(?=(?:A|Answer|Antwort|R):[ ]) )
     [ \t]{0,20} (?:[>*-][ \t]{1,3})? (?:\[[\w:. -]{3,20}\][ \t]{0,3})? (?:[0-9]{1,2}:[0-9]{2}[ \t]{1,3})?
     (?:<[\w.-]{1,30}>[ ]|\w[\w.-]{0,30}:[ ])?
     (?:(?:yes|yep|yeah|sure|ok|ja|oui|sí|si|sim|tak|да)[,.!:]?[ ])?
@@ -45,12 +46,12 @@ def find_answers(searched: SearchedText) -> list[Secret]:
     """Find the passwords that answer questions for a password."""
     text = searched.text
     found = list[Secret]()
-    if not searched.has_digit or not ("?" in text or "\uff1f" in text) or "\n" not in text:
+    if not searched.has_digit:
         return found
-    for asked in _ASKED.finditer(text):
-        value = asked["secret"]
-        if may_be_password(value) and _asks_for_password(text, asked.start()):
-            found.append(Secret.of(asked, "password by its name"))
+    for mark in _MARKS:
+        for asked in begun_by(_ASKED, text, mark):
+            if may_be_password(asked["secret"]) and _asks_for_password(text, asked.start()):
+                found.append(Secret.of(asked, "password by its name"))
     return found
 
 

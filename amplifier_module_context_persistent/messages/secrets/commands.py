@@ -67,6 +67,8 @@ _PLACES = re.compile(
         | jdbc:oracle:\w+:[\w$#]{1,30}/(?=[^\s@]+@)
         | (?:snmp-server [ ] community|(?:radius|tacacs)-server [ ] (?:host [ ] \S{1,60} [ ] (?:(?:auth-port|acct-port|timeout|retransmit|port) [ ] [0-9]{1,6} [ ]){0,4})? key|key-string) [ ]+ (?:[07] [ ]+)?
         | snmp-server [ ] host [ ] \S{1,60} [ ] (?:(?:traps|informs) [ ])? (?:version [ ] (?:1|2c) [ ])? (?!version|traps|informs)
+        | (?:radius|tacplus)-server [ ] \S{1,60} [ ] secret [ ]+ | set-key [ ] ascii [ ] [0-9] [ ]+
+        | standby [ ] [0-9]{1,4} [ ] authentication [ ] (?:text [ ])? (?!md5) | synouser [ ] --(?:add|setpw) [ ] \S{1,64} [ ]+
         | server-private [ ] \S{1,60} [ ] (?:(?:auth-port|acct-port|timeout|port) [ ] [0-9]{1,6} [ ]){0,4} key [ ]+ (?:[07] [ ]+)?
         | (?:(?:tacacs|radius) [ ] server [ ] \S{1,60}|aaa-server [ ] [^\n]{1,80} [ ] host [ ] [^\n]{1,80}) [ \t\r]*\n (?:[ ]{1,4}[a-z][^\n]{0,120}\n){0,4}? [ ]{1,4} key [ ]+ (?:[07] [ ]+)?
         | ntp [ ] authentication-key [ ] [0-9]{1,10} [ ] (?:md5|sha1|sha2) [ ]+ | ospf [ ] (?:message-digest-key [ ] [0-9]{1,3} [ ] md5|authentication-key) [ ]+ (?:[07] [ ]+)?
@@ -169,6 +171,10 @@ _PLACE_BEGINNINGS = Beginnings(
         *("insecure-password", "ascii-text", "IDENTIFIED BY", "::add-mask::", "##vso[task", "echo ", "printf "),
         *(
             "ntp authentication-key",
+            "tacplus-server ",
+            "set-key ascii",
+            "standby ",
+            "synouser ",
             "ip ospf",
             "ospf message-digest-key",
             "ospf authentication-key",

@@ -363,7 +363,7 @@ PLACES = (
             r"|\bPVEAPIToken=[\w.-]{1,40}@[\w.-]{1,40}![\w.-]{1,40}=(?P<proxmox>[0-9a-f-]{36})"
             r"|<auth-user-pass>\n[^\s<]{1,100}\n(?P<vpn>[^\s<]{4,100})$"
             r"|\bsecret_id\\*[\"']?[ ]{0,4}[:=][ ]{0,4}\\*[\"']?(?P<role>[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?![\w-])"
-            r"|\bSecret[ ]?ID\\*[\"']?[ ]{0,12}[:=][ ]{0,4}\\*[\"']?(?P<acl>[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?![\w-])"
+            r"|\bSecret[ ]?ID\\*[\"']?[ ]{0,12}[:=][ ]{0,16}\\*[\"']?(?P<acl>[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?![\w-])"
             r"|/secure[ ]set[ ][\w.-]{1,60}[ ](?P<chat>[^\s]{4,200})"
             r"|^[^\s:/]+:(?:\*|[0-9]{0,2}5432|5433|6432):[^\s:]+:[^\s:]+:(?P<secret>[^\s:]+)$",
             re.MULTILINE,
@@ -371,12 +371,13 @@ PLACES = (
     ),
     Place(
         "password of a file",
-        words=("user=", "priv ", "radtest ", "--encrypt ", "monitorRole", "controlRole", "IPSec secret", "keyMaterial=", "login ", "oper ", "OPER "),
+        words=("pptpd", "l2tpd", "user=", "priv ", "radtest ", "--encrypt ", "monitorRole", "controlRole", "IPSec secret", "keyMaterial=", "login ", "oper ", "OPER "),
         expression=re.compile(
             r"""
               \bsnmp-server[ ]user[ ][^\n]{1,200}[ ]priv[ ](?:(?:aes|des|3des)[ ])?(?:[0-9]{3}[ ])?(?P<priv>[^\s]{6,100})
             | \bradtest[ ][^\n]{4,300}[ ][0-9]{1,5}[ ](?!testing123|\$)["']?(?P<radius>[^\s"']{4,100})["']?[ \t\r]*$
             | \bqpdf[ ][^\n|;]{0,200}?--encrypt[ ]\S{1,100}[ ]["']?(?P<owner>[^\s"'$-][^\s"']{3,100})["']?[ ](?:40|128|256)[ ]
+            | ^"?[\w.@\\-]{1,60}"?[ \t]{1,20}(?:pptpd|l2tpd)[ \t]{1,20}"?(?P<dial>[^\s"]{4,100})"?[ \t]{1,20}(?:\*|[0-9.]{7,15})[ \t\r]*$
             | ^user=[\w.@-]{1,60}:(?P<secret>[^\s:]{4,100})[ \t\r]*$
             | ^(?:monitorRole|controlRole)[ \t]{1,20}(?P<role>(?!read)[^\s]{4,100})[ \t\r]*$
             | \bIPSec[ ]secret[ ](?P<group>[^\s]{4,100})$ | [ ]keyMaterial=["']?(?P<wifi>[^\s"'$<]{8,64})

@@ -65,7 +65,7 @@ _ENDS_LIST = re.compile(r"\]|(?<![,\[])\r?\n(?![ \t]{0,80}[\"'])")
 _ENDS_ITEMS = re.compile(r"\n(?![ \t]{0,80}-[ ])")
 _OPENS_LIST = re.compile(r"\\*[\"'][ ]?,")
 _OPENS_ITEMS = re.compile(r"[\"']?[ \t]{0,4}\r?\n[ \t]{0,80}-[ ]")
-_ENDS_NAME = re.compile(r"[ \t]|\\?[\"'][ ]?,|[\"']?[ \t]{0,4}\r?\n[ \t]{0,40}-[ ]")
+_ENDS_NAME = re.compile(r"(?:\.exe)?[ \t]|\\?[\"'][ ]?,|[\"']?[ \t]{0,4}\r?\n[ \t]{0,40}-[ ]")
 _UNUSED_CHARS = 12
 """The greatest length of a word that only fills a password's place behind a key: `x`, `api_token`."""
 _LEAST_KEY = 20
