@@ -157,14 +157,14 @@ class WorkingView(Generic[T]):
         Before an answer with reasoning is added, the view that it answers is made again. The answer's reasoning stays
         if that view is the same.
         """
-        kept = await kept_plan.read()
-        if kept is None:
+        earlier_plan = await kept_plan.read()
+        if earlier_plan is None:
             return
-        covered_count = kept.covered_count([self._key(message) for message in kit_messages])
+        covered_count = earlier_plan.covered_count([self._key(message) for message in kit_messages])
         if not covered_count:
             return
         await self._take(kit_messages[:covered_count])
-        if not await self._follow(kept):
+        if not await self._follow(earlier_plan):
             return
         for number in range(covered_count, len(kit_messages)):
             if any(_has_reasoning(part) for part in self._read(kit_messages[number])):

@@ -313,12 +313,12 @@ class LogReader:
             give: yields records of an index, some at a time.
             ordinals: the records.
         """
-        given = 0
+        read_count = 0
         index = self.index
         try:
             for some in give(index, ordinals):
                 yield some
-                given += len(some)
+                read_count += len(some)
         except LogUnreadableError:
             if self.index is not index or self.file.fd is None:
                 raise
@@ -330,7 +330,7 @@ class LogReader:
                 if not self.scanner.builder.adopt(index):
                     reason = "the log is not what its snapshot said, and was read anew; try again"
                     raise LogUnreadableError(errno.EIO, reason, self.path) from None
-            yield from give(index, ordinals[given:])
+            yield from give(index, ordinals[read_count:])
 
     def _forget(self) -> None:
         """Begin a new index. Keep the last index to find lost messages."""
@@ -410,8 +410,8 @@ def scan_file(file: FileHandle, scanner: Scanner, size: int) -> int:
     want = CHUNK_BYTES
     while scanner.offset < size:
         left = size - scanner.offset
-        asked = min(want, left)
-        block = file.read(scanner.offset, asked)
+        wanted_bytes = min(want, left)
+        block = file.read(scanner.offset, wanted_bytes)
         whole_bundles_end = torn_bundle(block, scanner.offset, size, file.read)
         if whole_bundles_end is not None:
             scanner.feed(block[:whole_bundles_end])
@@ -422,7 +422,7 @@ def scan_file(file: FileHandle, scanner: Scanner, size: int) -> int:
             continue
         # The block is the beginning of a line, or the last line without its LF.
         is_expected_end = len(block) >= left
-        is_early_end = len(block) < asked  # the file was shortened
+        is_early_end = len(block) < wanted_bytes  # the file was shortened
         if is_expected_end or is_early_end:
             end = scanner.offset + len(block)
             if _is_whole(block):

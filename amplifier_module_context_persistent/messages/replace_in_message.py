@@ -112,8 +112,8 @@ def _replace_under(key: str, value: Any, replace: Replace, names: frozenset[str]
             return in_json(value, lambda inner: replace_everywhere(inner, replace))
         return replace_everywhere(value, replace)
     if key == "content" and isinstance(value, list):
-        kept = [block for block in value if not _is_changed_thinking(block, replace)]
-        blocks = [replace_in(block, replace, names, numbers=numbers) for block in kept]
+        staying_blocks = [block for block in value if not _is_changed_thinking(block, replace)]
+        blocks = [replace_in(block, replace, names, numbers=numbers) for block in staying_blocks]
         if value and not blocks:  # a message needs content
             blocks = [dict(_EMPTY)]
         return blocks

@@ -13,8 +13,8 @@ _DIRECTORIES = ("XDG_RUNTIME_DIR", "TMPDIR", "TEMP", "TMP")
 
 def usual_places() -> set[str]:
     """Return the directories in which commands make their private directories."""
-    named = {os.environ.get(variable, "") for variable in _DIRECTORIES}
-    return (named | {"/tmp"}) - {""}  # noqa: S108 - only looked into
+    named_directories = {os.environ.get(variable, "") for variable in _DIRECTORIES}
+    return (named_directories | {"/tmp"}) - {""}  # noqa: S108 - only looked into
 
 
 def may_be_left() -> bool:

@@ -347,9 +347,9 @@ def _say_second_copies(sync: Sync) -> None:
 
 def _say_not_noted(not_noted: Sequence[TravellingErasures]) -> None:
     """Print which list of erasures cannot be written, and what that means."""
-    for one in not_noted:
+    for travelling in not_noted:
         what = "what was erased here stays there, and other machines that sync with it do not hear of it"
-        click.echo(f"NOT NOTED {one.side.where}: {one_line(one.not_noted)}; until then {what}", err=True)
+        click.echo(f"NOT NOTED {travelling.side.where}: {one_line(travelling.not_noted)}; until then {what}", err=True)
 
 
 def _name(side: Side) -> str:
@@ -412,7 +412,7 @@ def _told(
     left = [step for step in plan.steps if step.is_left]
     failed = [step for step in erasing if step.error and not step.is_orphan]
     is_too_large = dry_run and any(lacks_room(*plan.room(side, erasing)) for side in (plan.sync.here, there))
-    not_noted = [one for one in travelling if one.not_noted]
+    not_noted = [erasures for erasures in travelling if erasures.not_noted]
     has_files_left = any(step.files_that_stay or step.torn_tails or step.linked for step in erasing)
     if as_json:
         result = {
@@ -425,7 +425,7 @@ def _told(
         if plan.sync.second_copies:
             result["twice"] = [[str(first.path), path] for path, first in plan.sync.second_copies.items()]
         if not_noted:
-            result["not_noted"] = [one.not_noted for one in not_noted]
+            result["not_noted"] = [erasures.not_noted for erasures in not_noted]
         if dry_run:
             result["lacks_room"] = is_too_large
         click.echo(json.dumps(result))

@@ -129,8 +129,11 @@ def agent_forks(log_id: str | None = None) -> list[AgentFork]:
     known = _read(place, (status.st_ino, status.st_size, status.st_mtime_ns))
     wanted = known if log_id is None else [agent_fork for agent_fork in known if agent_fork.log_id == log_id]
     there = [agent_fork for agent_fork in wanted if os.path.isfile(agent_fork.path) or agent_fork.parts()]
-    gone = [agent_fork for agent_fork in wanted if agent_fork not in there]
-    return [*there, *(replace(agent_fork, path=moved) for agent_fork in gone for moved in _moved_to(agent_fork.path))]
+    missing = [agent_fork for agent_fork in wanted if agent_fork not in there]
+    return [
+        *there,
+        *(replace(agent_fork, path=moved) for agent_fork in missing for moved in _moved_to(agent_fork.path)),
+    ]
 
 
 def _moved_to(path: str) -> list[str]:

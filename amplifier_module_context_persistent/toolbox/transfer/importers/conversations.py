@@ -27,8 +27,8 @@ class Conversation(NamedTuple):
 
 def sampled_conversations(sample: Sample) -> list[dict[str, Any]]:
     """Return the first entries of a document that is a list, or the document itself; only those that are objects."""
-    given: Any = list(sample.long_list) or sample.document
-    listed = given[:_LOOKED_AT] if isinstance(given, list) else [given]
+    document: Any = list(sample.long_list) or sample.document
+    listed = document[:_LOOKED_AT] if isinstance(document, list) else [document]
     return [conversation for conversation in listed if isinstance(conversation, dict)]
 
 
@@ -52,15 +52,15 @@ def conversations_in(source: Source, account: Account, *, messages: str, ids: It
             _lose(account, f"entry {number:,} of the list is no conversation")
             continue
         name = _name(number, entry)
-        given = entry.get(messages)
+        message_list = entry.get(messages)
         known_id = next(filter(None, (text(entry.get(key)) for key in keys)), "")
-        if given and not isinstance(given, dict | list):
+        if message_list and not isinstance(message_list, dict | list):
             _lose(account, f"{name}: its {messages!r} are no messages")
         elif messages not in entry:
             _lose(account, f"{name}: it has no {messages!r}")
         elif known_id in seen:
             _lose(account, f"{name}: an earlier conversation has the same id")
-        elif not given:
+        elif not message_list:
             account.next_line()
             account.skip("conversation without messages")
             note_empty(account, name)

@@ -35,12 +35,12 @@ def read(source: Source, account: Account) -> Iterator[Event]:
         role = text(entry.get("role"))
         message_id = f"cursor-{number}"
         content = blocks_of(mapping(entry.get("message")).get("content"))
-        named = with_ids(content, message_id)
+        blocks_with_ids = with_ids(content, message_id)
         if role == "assistant":
-            answer = assistant(*answer_parts(named), metadata(message_id))
+            answer = assistant(*answer_parts(blocks_with_ids), metadata(message_id))
             read_messages = [answer] if answer is not None else []
         else:
-            read_messages = list(user_messages(named, message_id, None))
+            read_messages = list(user_messages(blocks_with_ids, message_id, None))
         if read_messages:
             account.map(role)
         else:

@@ -163,8 +163,8 @@ def _output(function_call: dict[str, Any]) -> Any:
         return as_text(display) if display else None
     if isinstance(output, str):
         return output
-    said = [as_text(gemini.said_in_result(part)) for part in items(output)]
-    return "\n".join(said) if said else as_text(display or "")
+    texts = [as_text(gemini.said_in_result(part)) for part in items(output)]
+    return "\n".join(texts) if texts else as_text(display or "")
 
 
 def _parts(content: Any) -> list[Message]:

@@ -75,7 +75,11 @@ def _events(at: SourceObject, message_id: str, model: str, account: Account) -> 
         others = list(read_one.others)
     else:
         messages = read_model_message(message)
-    with_content = [one for one in messages if one["role"] == "tool" or one["content"] or one.get("tool_calls")]
+    with_content = [
+        canonical
+        for canonical in messages
+        if canonical["role"] == "tool" or canonical["content"] or canonical.get("tool_calls")
+    ]
     if with_content:
         account.map(role)
     elif others:
@@ -84,8 +88,8 @@ def _events(at: SourceObject, message_id: str, model: str, account: Account) -> 
         account.skip(f"{role} without content")
     for part in others:
         yield KeptEntry(part, number, text(mapping(part).get("type")))
-    for one in _with_metadata(with_content, message, message_id, model):
-        yield MessageRead(one, number)
+    for canonical in _with_metadata(with_content, message, message_id, model):
+        yield MessageRead(canonical, number)
 
 
 def _with_metadata(

@@ -88,7 +88,11 @@ def _erasures_about(
     talk = cache(partial(talk_in_draft, draft))
     about = list(concerning(found, [*names, *names_in_draft(draft)], contents, answers, talk))
     salts = {erasure.salt for erasure in about}
-    of_origin = [one for one in concerning(found, list(map(name_of_log, origin_logs))) if one.salt not in salts]
+    of_origin = [
+        origin_erasure
+        for origin_erasure in concerning(found, list(map(name_of_log, origin_logs)))
+        if origin_erasure.salt not in salts
+    ]
     if not is_present:
         return [*about, *of_origin]
     named_salts = {erasure.salt for erasure in concerning(found, names, contents)}

@@ -248,9 +248,9 @@ class Sync:
     def plan_second_again(self, pair: Pair, done: Sequence[Step]) -> Step:
         """Plan a further copy of a session again, after the steps for first copies were carried out."""
         here = pair.here
-        made = next((step for step in done if pair.first and step.source == str(pair.first.path)), None)
-        if here is None and made is not None and pair.first is not None and not made.is_left:
-            here = replace(pair.first, path=Path(made.target))
+        first_step = next((step for step in done if pair.first and step.source == str(pair.first.path)), None)
+        if here is None and first_step is not None and pair.first is not None and not first_step.is_left:
+            here = replace(pair.first, path=Path(first_step.target))
         return self.plan(replace(pair, here=here))
 
     def _check_undo_nothing(self, *copies: tuple[SessionFile, Side]) -> None:
