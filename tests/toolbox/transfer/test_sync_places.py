@@ -206,3 +206,13 @@ def test_a_new_home_is_told_how_to_become_one(laptop: Home, tmp_path: Path) -> N
     projects.mkdir(parents=True)
     laptop.run("sync", tmp_path / "new")
     assert list(projects.rglob(LOG_NAME))
+
+
+def test_a_home_without_sessions_gets_those_of_a_place(laptop: Home, desktop: Home, stick: Path) -> None:
+    """Its directory of projects is made."""
+    laptop.says("talk", "one")
+    carry(stick, laptop)
+    shutil.rmtree(desktop.root / ".amplifier")
+    assert "1 session would be brought in step" in desktop.run("sync", stick, "--dry-run").output
+    desktop.run("sync", stick)
+    assert desktop.sessions() == ["talk"]

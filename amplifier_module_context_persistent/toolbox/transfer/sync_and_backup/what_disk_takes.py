@@ -21,11 +21,14 @@ _REFUSED_SIGNS = '<>:"|?*\\'
 
 def why_read_only(root: Path | None) -> str:
     """Return the reason why a place cannot be written to, with what to do; "" if it can, or is a database."""
-    if root is None or os.access(root, os.W_OK):
+    if root is None:
+        return ""
+    existing = next(path for path in (root, *root.parents) if path.exists())  # a new home has no projects yet
+    if os.access(existing, os.W_OK):
         return ""
     if sys.platform != "win32":
         with suppress(OSError):
-            if os.statvfs(root).f_flag & os.ST_RDONLY:
+            if os.statvfs(existing).f_flag & os.ST_RDONLY:
                 return f"{root} is on a disk that is read-only; unlock or mount it for writing, and say the same again"
     return f"you may not write to {root}; change its permissions, and say the same again"
 
