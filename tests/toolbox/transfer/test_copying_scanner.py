@@ -54,8 +54,8 @@ def scanned(lines: list[bytes], spool: Spool, monkeypatch: pytest.MonkeyPatch, *
         for start in range(0, len(lines), 70):
             scanner.feed(b"".join(line + b"\n" for line in lines[start : start + 70]))
     copies = scanner.copies
-    bodies = [spool.get(*place) for place in zip(copies.places, copies.sizes, strict=True)]
-    facts = (copies.roles, copies.ids, copies.have_timestamp, copies.have_own_id, copies.renamed, bodies)
+    columns = (copies.roles, copies.ids, copies.have_timestamp, copies.have_own_id, copies.renamed)
+    facts = (*columns, list(copies.bodies))
     return facts, refused, scanner.index, scanner.line, scanner.offset, scanner.seed, scanner.snapshot()
 
 

@@ -61,7 +61,7 @@ def read_transcript(source: Source, account: Account) -> Iterator[Event]:
     path = Path(source.path)
     host_metadata = read_metadata(path.with_name(METADATA_NAME))
     start = SessionStart(facts=named(host_metadata, title="name", cwd="working_dir", model="model"))
-    yield from with_events(read_messages(source, account, start=start), path, source.spool)
+    yield from with_events(read_messages(source, account, start=start), path)
 
 
 def read(source: Source, account: Account) -> Iterator[Event]:
@@ -72,7 +72,7 @@ def read(source: Source, account: Account) -> Iterator[Event]:
     session_id = text(host_metadata.get("session_id")) or path.absolute().parent.name
     start = SessionStart(facts=facts, source_id=session_id)
     read_events = read_messages(source, account, start=start, most=_committed(path.parent), why_not=_NOT_COMMITTED)
-    yield from with_events(read_events, path, source.spool)
+    yield from with_events(read_events, path)
 
 
 def _committed(directory: Path) -> int | None:

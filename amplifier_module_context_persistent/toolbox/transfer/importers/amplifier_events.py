@@ -25,7 +25,6 @@ from ....log.record_line import decode, encode_message
 from ....messages.message import metadata_of
 from ....messages.message_times import instant_of, timestamp_of
 from ....tokens.usage import read_usage
-from ..imports.spool import Spool
 from .events import CopiedMessages, Event
 from .fields import Message, iso_time, mapping, text
 from .lines import MOST_LINE_BYTES, parse_json
@@ -47,32 +46,31 @@ class Response(NamedTuple):
     session_id: str = ""
 
 
-def with_events(events: Iterable[Event], transcript: Path, spool: Spool) -> Iterator[Event]:
+def with_events(events: Iterable[Event], transcript: Path) -> Iterator[Event]:
     """Yield a session's events, with facts added to its answers from the events file beside its transcript.
 
     Args:
         events: the session's events.
         transcript: the path of the transcript.
-        spool: stores the bodies of the messages.
     """
     for event in events:
         if isinstance(event, CopiedMessages):
-            _add_responses(event, transcript, spool)
+            _add_responses(event, transcript)
         yield event
 
 
-def _add_responses(copies: CopiedMessages, transcript: Path, spool: Spool) -> None:
+def _add_responses(copies: CopiedMessages, transcript: Path) -> None:
     """Add facts to the answers among copied messages."""
     responses = _responses_beside(transcript)
     answers = [position for position, role in enumerate(copies.roles) if role == ASSISTANT]
     if not responses or not answers:
         return
-    messages = [decode(spool.get(copies.places[at], copies.sizes[at]) + b"}") for at in answers]
+    messages = [decode(copies.bodies[at] + b"}") for at in answers]
     for number, response in _matched(messages, responses):
-        _add_response(copies, answers[number], messages[number], response, spool)
+        _add_response(copies, answers[number], messages[number], response)
 
 
-def _add_response(copies: CopiedMessages, position: int, message: Message, response: Response, spool: Spool) -> None:
+def _add_response(copies: CopiedMessages, position: int, message: Message, response: Response) -> None:
     """Add the facts of its response to an answer. Facts that the answer has already are kept."""
     own_metadata = metadata_of(message)
     reported = {
@@ -83,8 +81,7 @@ def _add_response(copies: CopiedMessages, position: int, message: Message, respo
     }
     metadata = {**{key: value for key, value in reported.items() if value}, **own_metadata}
     body = encode_message({**message, "metadata": metadata}, message_id=copies.ids[position], timestamp=None)
-    copies.places[position] = spool.put(body)
-    copies.sizes[position] = len(body)
+    copies.bodies[position] = body
     copies.have_timestamp[position] = copies.have_timestamp[position] or bool(response.time)
 
 

@@ -198,12 +198,12 @@ class Rollout:
             self.answer.kept_within.append(entry)
 
     def add(self, event: Event) -> None:
-        """Add an event. Only the last `NEAR` events, which later lines may change, stay in memory.
+        """Add an event. Of a large source only the last `NEAR` events, which later lines may change, stay in memory.
 
         The event before them is moved to a temporary file.
         """
         self.live.append(held_event(event))
-        if len(self.live) <= NEAR:
+        if len(self.live) <= NEAR or self.waiting.stay_in_memory:
             return
         oldest_near = -NEAR
         far = self.live[oldest_near - 1]

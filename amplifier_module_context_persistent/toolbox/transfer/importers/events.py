@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
 from ..export_mark import ExportedPart
+from ..imports.spool import RecordBodies
 
 Message = dict[str, Any]
 
@@ -103,18 +103,15 @@ class ClearMark(NamedTuple):
 
 @dataclass(slots=True)
 class CopiedMessages:
-    """Messages that are copied unchanged: the bodies of their records are in the source's spool already.
+    """Messages that are copied unchanged, with the bodies of their records.
 
     The columns have equal length. They take less memory than an object for each message.
     """
 
+    bodies: RecordBodies
     roles: bytearray = field(default_factory=bytearray)
     """Positions in `ROLES`."""
     ids: list[str] = field(default_factory=list)
-    places: array[int] = field(default_factory=lambda: array("Q"))
-    """The places of the bodies in the spool."""
-    sizes: array[int] = field(default_factory=lambda: array("L"))
-    """The sizes of the bodies in bytes."""
     have_timestamp: bytearray = field(default_factory=bytearray)
     have_own_id: bytearray = field(default_factory=bytearray)
     """Whether the message has its id from the source. Otherwise the id is derived from its bytes and its offset, or

@@ -170,17 +170,16 @@ def _several(sample: Sample) -> str:
 def format_check(importer: Importer) -> Callable[[int, dict[str, Any]], None]:
     """Return a function that refuses a line in another format than the importer's, so that no two sessions are merged.
 
+    The function is called with the number and the object of each line that has no key of the importer's `marks`.
+
     Raises:
         ImportRefusedError: raised by the returned function.
     """
-    marks = importer.marks
-    if not marks:
+    if not importer.marks:
         return lambda _number, _entry: None
 
     def check(number: int, entry: dict[str, Any]) -> None:
-        has_mark = not marks.isdisjoint(entry)
-        is_talk = not _TALK.isdisjoint(entry)
-        if has_mark or not is_talk:
+        if _TALK.isdisjoint(entry):
             return
         sample = Sample((entry,))
         is_of_this_format = importer.score(sample) > 0 or importer.may_have(entry)

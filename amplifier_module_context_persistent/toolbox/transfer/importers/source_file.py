@@ -80,7 +80,10 @@ class Source:
         """The path of a file with the decrypted and decompressed bytes. The file exists only while the source is open.
         """
         self.check: Callable[[int, dict[str, Any]], None] = lambda _number, _entry: None
-        """Called with the number and the object of each line; raises if the object is in another format."""
+        """Called with the number and the object of each line that has no key of `marks`; raises if the object is in
+        another format."""
+        self.marks = frozenset[str]()
+        """Keys that only objects of the file's format have."""
         self._files = files or FileSystem()
         self._copies: PrivateDirectory | None = None
         """The directory of the decrypted and decompressed file; None if the source is plain."""
@@ -106,7 +109,9 @@ class Source:
             self._make_plain(identity)
             if not self.size:
                 raise ImportRefusedError("the file is empty")
-            self.aside = SpooledValues(self.spool, is_small=self.size <= SMALL_SOURCE_BYTES)
+            is_small = self.size <= SMALL_SOURCE_BYTES
+            self.spool.room_bytes = SMALL_SOURCE_BYTES if is_small else 0
+            self.aside = SpooledValues(self.spool, is_small=is_small)
             """Stores entries that are needed later, until the source is closed."""
             lines = read_lines(self._reader())
             begin = self._begin_of(lines)
@@ -455,6 +460,7 @@ def objects_of(source: Source, account: Account, end_offset: int | None = None) 
     """
     account.unit = source.unit
     source.release_sample()
+    marks = source.marks
     for line in source.lines:
         if end_offset is not None and line.offset >= end_offset:
             return
@@ -463,7 +469,8 @@ def objects_of(source: Source, account: Account, end_offset: int | None = None) 
             account.next_line()
             for size in line.left_out:
                 account.leave_out(line.number, size)
-            source.check(line.number, value)
+            if marks.isdisjoint(value):
+                source.check(line.number, value)
             yield SourceObject(line.number, value)
             if line.size > LARGE_BYTES:
                 source.aside.write_out()

@@ -21,11 +21,15 @@ class WaitingEvents:
 
     def __init__(self, aside: SpooledValues) -> None:
         self._aside = aside
+        self.stay_in_memory = aside.keeps_values
+        """Whether stored events stay in memory as they are."""
         self._few: list[Event] = []
         """The events of rare kinds, which stay in memory."""
 
     def put(self, event: Event) -> int:
         """Store an event, and return its place."""
+        if self.stay_in_memory:
+            return self._aside.put(event)
         if isinstance(event, MessageRead):
             return self._aside.put((event.message, event.line))
         if isinstance(event, KeptEntry):
@@ -35,6 +39,9 @@ class WaitingEvents:
 
     def get(self, place: int) -> Event:
         """Return the event that was stored at a place."""
+        if self.stay_in_memory:
+            event: Event = self._aside.get(place)
+            return event
         if place < NO_PLACE:
             return self._few[NO_PLACE - 1 - place]
         fields = self._aside.get(place)

@@ -19,11 +19,11 @@ from ....log.salvage import has_role
 from ....log.scanner import Scanner, whole_lines
 from ..copy_log import CopiedMessage, MessageCopier
 from ..importers.events import CopiedMessages
-from .spool import Spool
+from .spool import RecordBodies, Spool
 
 
 class CopyingScanner(Scanner):
-    """A scanner that parses each line, and stores the body of each message in a spool.
+    """A scanner that parses each line, and stores the body of each message.
 
     Args:
         max_record_bytes: longer lines are reported and skipped.
@@ -34,9 +34,8 @@ class CopyingScanner(Scanner):
 
     def __init__(self, max_record_bytes: int, copier: MessageCopier, spool: Spool, most: int | None = None) -> None:
         super().__init__(max_record_bytes, finds_plain_users=False)
-        self.copies = CopiedMessages()
+        self.copies = CopiedMessages(RecordBodies(spool))
         self._copier = copier
-        self._spool = spool
         self._most = most
 
     def feed(self, block: bytes) -> None:
@@ -68,8 +67,7 @@ class CopyingScanner(Scanner):
             copies.renamed[len(copies.ids)] = renamed_from
         copies.roles.append(ROLE_CODES[role])
         copies.ids.append(own_id)
-        copies.places.append(self._spool.put(body))
-        copies.sizes.append(len(body))
+        copies.bodies.append(body)
         copies.have_timestamp.append(has_timestamp)
         copies.have_own_id.append(has_own_id and renamed_from is None)
 

@@ -233,18 +233,16 @@ class Drafts:
         return result(message["tool_call_id"], message["content"], message["metadata"], tool)
 
     def _copied(self, draft: SessionDraft, copies: CopiedMessages) -> None:
-        """Add messages that are copied unchanged, column by column."""
-        first = len(draft.ids)
-        first_record = len(draft.bodies)
-        positions = range(first, first + len(copies.ids))
+        """Add messages that are copied unchanged, column by column. They are the only records of the session."""
+        positions = range(len(copies.ids))
         draft.renamed |= {
             copies.ids[position]: given_message_id for position, given_message_id in copies.renamed.items()
         }
         draft.derived_ids += copies.have_own_id.count(0) - len(copies.renamed)
         draft.without_timestamp += copies.have_timestamp.count(0)
         draft.with_ids.extend(compress(positions, copies.have_own_id))
-        draft.bodies.extend_stored(copies.places, copies.sizes)
-        draft.at.extend(range(first_record, len(draft.bodies)))
+        draft.bodies.take_over(copies.bodies)
+        draft.at.extend(positions)
         draft.ids += copies.ids
         draft.known.update(copies.ids)
         draft.roles.update(map(ROLES.__getitem__, copies.roles))

@@ -96,6 +96,7 @@ def import_session(
 def _importer_for(opened: Source, source_format: str) -> Importer:
     """Return the importer of a file, and let the file refuse lines of other formats."""
     importer = recognise(opened) if source_format == "auto" else importer_of(source_format)
+    opened.marks = importer.marks
     opened.check = format_check(importer)
     return importer
 

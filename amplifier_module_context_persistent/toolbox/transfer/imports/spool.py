@@ -5,6 +5,7 @@ A place is the offset in this file at which a value begins.
 An import knows which messages are live, and the contents of a log's header, only at the end of a file. Rules:
 
 - Up to `_HELD_BYTES` bytes stay in memory, so most imports make no file. Longer ones write block after block.
+- The values and the records of a small source stay in memory as they are, without a copy.
 - The file has no name, so it is gone when the import ends, however it ends.
 - Reading is fastest in the order of writing, because a whole block is read at once.
 - Long bytes are not copied: they are written to the file at once, and no block keeps them after they were read.
@@ -16,6 +17,7 @@ import marshal
 import tempfile
 from array import array
 from collections.abc import Iterator
+from itertools import chain
 from typing import IO, Any
 
 from ....log.filesystem import FileSystem
@@ -48,6 +50,8 @@ class Spool:
         """The number of bytes in the file."""
         self._block, self._block_at = b"", 0
         """The block that was read last, and its offset in the file."""
+        self.room_bytes = 0
+        """The number of bytes of record bodies that may still stay in memory as they are (`RecordBodies`)."""
 
     def __enter__(self) -> Spool:
         return self
@@ -151,6 +155,11 @@ class SpooledValues:
         """The values of the batch that was read last; None in place of a value that was returned."""
         self._read_number = -1
 
+    @property
+    def keeps_values(self) -> bool:
+        """Whether the values stay in memory as they are, of any type."""
+        return self._held is not None
+
     def put(self, value: Any) -> int:
         """Store a value, which must not change any more, and return its place."""
         if self._held is not None:
@@ -192,7 +201,7 @@ class SpooledValues:
 
 
 class RecordBodies:
-    """A list of record bodies that are stored in a spool.
+    """A list of record bodies. The first ones are in memory as far as the spool has room; the others are in the spool.
 
     Args:
         spool: keeps the bodies.
@@ -200,37 +209,56 @@ class RecordBodies:
 
     def __init__(self, spool: Spool) -> None:
         self._spool = spool
+        self._held: list[bytes] = []
+        """The first bodies. As soon as one is in the spool, all later ones are."""
         self._places, self._sizes = array("Q"), array("L")
 
     def __len__(self) -> int:
-        return len(self._places)
+        return len(self._held) + len(self._places)
 
     def __getitem__(self, number: int) -> bytes:
-        return self._spool.get(self._places[number], self._sizes[number])
+        in_spool = number - len(self._held)
+        if in_spool < 0:
+            return self._held[number]
+        return self._spool.get(self._places[in_spool], self._sizes[in_spool])
 
     def __setitem__(self, number: int, body: bytes) -> None:
-        self._places[number], self._sizes[number] = self._spool.put(body), len(body)
+        in_spool = number - len(self._held)
+        if in_spool < 0:
+            self._held[number] = body
+        else:
+            self._places[in_spool], self._sizes[in_spool] = self._spool.put(body), len(body)
 
     def __iter__(self) -> Iterator[bytes]:
         return self.part(0)
 
     def append(self, body: bytes) -> int:
         """Add the body of the next record, and return its number."""
-        self._places.append(self._spool.put(body))
-        self._sizes.append(len(body))
-        return len(self._sizes) - 1
-
-    def extend_stored(self, places: array[int], sizes: array[int]) -> None:
-        """Add the bodies of the next records, which are in the spool already: places, and sizes in bytes."""
-        self._places.extend(places)
-        self._sizes.extend(sizes)
+        size = len(body)
+        number = len(self)
+        if size <= self._spool.room_bytes and not self._places:
+            self._spool.room_bytes -= size
+            self._held.append(body)
+        else:
+            self._places.append(self._spool.put(body))
+            self._sizes.append(size)
+        return number
 
     def append_whole(self, record: bytes) -> int:
         """Add the next record, given with its closing brace, which is not part of the body; return its number."""
+        if len(record) <= self._spool.room_bytes:
+            return self.append(record[:-1])
         self._places.append(self._spool.put(record))
         self._sizes.append(len(record) - 1)
-        return len(self._sizes) - 1
+        return len(self) - 1
+
+    def take_over(self, bodies: RecordBodies) -> None:
+        """Add the bodies of another list of the same spool, to a list that is empty."""
+        self._held, self._places, self._sizes = bodies._held, bodies._places, bodies._sizes
 
     def part(self, start: int, stop: int | None = None) -> Iterator[bytes]:
         """Return the bodies from number `start` up to, but without, number `stop`; by default up to the end."""
-        return map(self._spool.get, self._places[start:stop], self._sizes[start:stop])
+        held = len(self._held)
+        end = len(self) if stop is None else stop
+        in_spool = slice(max(0, start - held), max(0, end - held))
+        return chain(self._held[start:end], map(self._spool.get, self._places[in_spool], self._sizes[in_spool]))
