@@ -122,17 +122,18 @@ def answer_parts(blocks: Iterable[Mapping[str, Any]]) -> tuple[list[Message], li
 def user_parts(blocks: Iterable[Mapping[str, Any]]) -> tuple[list[Message], list[Message]]:
     """Return the content blocks that are not results, and the results as messages, from the blocks of a user's message.
 
+    The results have no mark (`metadata.form`).
+
     Raises:
         RecordError: a result has no id of its call, or its content is malformed.
     """
     spoken: list[Message] = []
     results: list[Message] = []
     for position, block in enumerate(blocks):
-        read_result = _read_result(position, block)
-        if read_result is None:
-            spoken.append(dict(block))
+        if block.get("type") == "tool_result":
+            results.append(_bare_result(position, block))
         else:
-            results.append(read_result)
+            spoken.append(dict(block))
     return spoken, results
 
 
@@ -208,15 +209,21 @@ def _metadata(given: Mapping[str, Any], number: int) -> Mapping[str, Any]:
 def _read_result(position: int, block: Mapping[str, Any]) -> Message | None:
     if block.get("type") != "tool_result":
         return None
+    more = without(block, "type", _id_key(block), "content", "output", "is_error")
+    return marked(_bare_result(position, block), NAME, beside=more)
+
+
+def _bare_result(position: int, block: Mapping[str, Any]) -> Message:
+    """Return the result in a block as a message without a mark."""
     where = f".content[{position}]"
-    key = "tool_use_id"
-    if key not in block and "tool_call_id" in block:  # as Amplifier names it
-        key = "tool_call_id"
-    call_id = call_id_in(block, key, where, of="result")
+    call_id = call_id_in(block, _id_key(block), where, of="result")
     content = _result_content(block.get("content", block.get("output")), f"{where}.content")
-    read_result = result(call_id, content, failed=block.get("is_error") is True)
-    more = without(block, "type", key, "content", "output", "is_error")
-    return marked(read_result, NAME, beside=more)
+    return result(call_id, content, failed=block.get("is_error") is True)
+
+
+def _id_key(block: Mapping[str, Any]) -> str:
+    """Return the key of a result's block that has the id of the call; Amplifier has another one than Anthropic."""
+    return "tool_call_id" if "tool_use_id" not in block and "tool_call_id" in block else "tool_use_id"
 
 
 def _result_content(content: Any, where: str) -> Any:

@@ -316,10 +316,10 @@ def blocks_of(content: Any) -> list[Message]:
     such values instead.
     """
     if isinstance(content, list):
-        are_all_blocks = {type(item) for item in content} <= {dict}
-        if are_all_blocks:
-            return list(content)
-        return [_block_of(inner) for inner in _flat(content) if inner is not None]
+        for item in content:
+            if type(item) is not dict:
+                return [_block_of(inner) for inner in _flat(content) if inner is not None]
+        return list(content)
     if isinstance(content, bool) or content in (None, "", {}):
         return []
     return [_block_of(content)]

@@ -31,6 +31,9 @@ def user_messages(content: Any, message_id: str, time: Any, **more: Any) -> Iter
         time: the message's time.
         more: further metadata for the other content.
     """
+    if isinstance(content, str) and content:  # nothing in a text has to be read
+        yield {"role": "user", "content": content, "metadata": metadata(message_id, time, **more)}
+        return
     spoken, results = user_parts(content)
     for number, read_result in enumerate(results, 1):
         own = message_id if number == 1 else f"{message_id}-{number}"

@@ -228,7 +228,9 @@ def _answer(file: ClaudeFile, records: Sequence[ClaudeEntry], open_calls: dict[s
 
 
 def _user(file: ClaudeFile, parsed: dict[str, Any], entry: ClaudeEntry, open_calls: dict[str, None]) -> Iterator[Event]:
-    content = with_ids(blocks_of(mapping(parsed.get("message")).get("content")), entry.id, open_calls)
+    content = mapping(parsed.get("message")).get("content")
+    if not isinstance(content, str):
+        content = with_ids(blocks_of(content), entry.id, open_calls)
     source = None
     if not entry.is_person:
         source = "claude-code:meta" if parsed.get("isMeta") is True else "claude-code:note"

@@ -82,12 +82,13 @@ def read_file(source: Source, account: Account, file: ClaudeFile, as_entry: AsEn
     Raises:
         TwoSessionsError: the source has two sessions.
     """
-    for source_object in objects_of(source, account):
-        entry = as_entry(source_object.value) if as_entry is not None else source_object.value
-        if entry is None:
-            account.skip(text(source_object.value.get("type")))
-            continue
-        at = SourceObject(source_object.number, entry)
+    for at in objects_of(source, account):
+        if as_entry is not None:
+            entry = as_entry(at.value)
+            if entry is None:
+                account.skip(text(at.value.get("type")))
+                continue
+            at = SourceObject(at.number, entry)
         kind = text(at.value.get("type"))
         _note_facts(file, at.value, kind)
         if kind == "progress" and _is_of_agent(at.value):
@@ -162,7 +163,8 @@ def _take(file: ClaudeFile, at: SourceObject, kind: str, account: Account) -> No
     read = _at_its_place(file, at, entry_kind)
     read.agent = _agent_of(file, read, entry)
     read.is_person = entry_kind == "user" and _is_person(entry, message)
-    read.exported_id = file.exported.note(at.number, entry)
+    if MARK_KEY in entry:
+        read.exported_id = file.exported.note(at.number, entry)
     _add(file, read, entry)
     _check_is_one(file, read)
     if read.speaks and not (file.has_own or read.agent):
@@ -178,7 +180,8 @@ def _note_origin(file: ClaudeFile, read: ClaudeEntry, entry: dict[str, Any]) -> 
     if forked_from:
         file.forked = Origin(forked_from, read.line)
     elif read.session and read.session != file.name:
-        file.resumed = Origin(read.session, read.line)
+        file.resumed_session = read.session
+        file.resumed_to_line = read.line
     else:
         file.has_own = True
 

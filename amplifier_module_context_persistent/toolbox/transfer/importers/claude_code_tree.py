@@ -98,8 +98,10 @@ class ClaudeFile:
     """The id of the first entry or, as soon as an entry has it, the name of the file."""
     forked: Origin = NO_ORIGIN
     """The session that copied messages name in `forkedFrom`."""
-    resumed: Origin = NO_ORIGIN
+    resumed_session: str = ""
     """The session whose id the first messages have, if it is not the name of the file."""
+    resumed_to_line: int = 0
+    """The line of the last message that has this id."""
     has_own: bool = False
     """Whether a message was read that was not copied."""
     agent_id: str = ""
@@ -114,7 +116,8 @@ class ClaudeFile:
         """The session that this one continues; `NO_ORIGIN` if it began in this file."""
         if self.forked.session:
             return self.forked
-        return self.resumed if self.session_id == self.name else NO_ORIGIN
+        is_resumed = self.resumed_session and self.session_id == self.name
+        return Origin(self.resumed_session, self.resumed_to_line) if is_resumed else NO_ORIGIN
 
     def go_on_as(self, name: str) -> None:
         """Give the session the name of its file: all its entries have the id of another session, which it continues."""

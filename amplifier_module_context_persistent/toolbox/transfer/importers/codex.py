@@ -24,6 +24,7 @@ from ....forms.openai_in_files import (
 )
 from ....forms.openai_responses import kind_of
 from ....forms.responses_calls import OUTPUTS
+from ..export_mark import MARK_KEY
 from .account import Account
 from .branches import Branch, branches
 from .codex_bare_lines import directory_in, entries_of_document, is_item, is_mark, with_envelope
@@ -31,7 +32,7 @@ from .codex_events import take_event
 from .codex_files import HistoryBase, RolloutName, history_base, parent_in, rollout_of_thread, sub_rollouts
 from .codex_reading_state import CONTEXT, AnswerLine, Rollout, held_event, text_in
 from .events import MOST_SUBAGENTS, CompactionEvent, Event, KeptEntry, MessageRead, SessionStart, session_start
-from .fields import Message, items, mapping, metadata, named, result, session_name, text, user
+from .fields import items, mapping, metadata, named, result, session_name, text, user
 from .refused_import import TwoSessionsError
 from .source_file import Sample, Source, SourceObject, entries_of, objects_of
 from .waiting_events import WaitingEvents
@@ -47,7 +48,7 @@ def take(rollout: Rollout, at: SourceObject) -> None:
     if not payload and at.value.get("record_type") == "state":
         rollout.account.skip("state")
         return
-    exported_id = rollout.exported.note(at.number, at.value)
+    exported_id = rollout.exported.note(at.number, at.value) if MARK_KEY in at.value else ""
     if kind == "response_item" and payload:
         _item(rollout, at, payload, exported_id)
         return
@@ -112,11 +113,12 @@ def _item(rollout: Rollout, at: SourceObject, item: dict[str, Any], exported_id:
     is_part = is_of_answer(read_as, read_kind)
     if is_part or kind == "message":
         blocks, calls = read_item(read_as, read_kind)
-        if kind in ("message", "reasoning") and not plain_content(blocks):
+        content = plain_content(blocks)
+        if kind in ("message", "reasoning") and not content:
             rollout.account.skip(f"{kind} without content")
             return
         if not is_part:
-            _message(rollout, at, item, blocks, exported_id)
+            _message(rollout, at, item, content, exported_id)
             return
         rollout.account.map(kind)
         answer = rollout.answering()
@@ -133,12 +135,12 @@ def _item(rollout: Rollout, at: SourceObject, item: dict[str, Any], exported_id:
     rollout.put(KeptEntry(at.value, number, "response_item"))
 
 
-def _message(rollout: Rollout, at: SourceObject, item: dict[str, Any], blocks: list[Message], exported_id: str) -> None:
+def _message(rollout: Rollout, at: SourceObject, item: dict[str, Any], content: Any, exported_id: str) -> None:
     """Add a message of a person, or a message that the program inserted as instructions or context."""
     role = text(item.get("role"))
     rollout.account.map(f"message of {role or 'nobody'}")
     role = role or "user"
-    words = text_in(blocks)
+    words = text_in(content)
     is_persons = role == "user" and (rollout.withdraw(words) or hash(words) in rollout.person_hashes)
     if is_persons:
         source = None
@@ -151,7 +153,7 @@ def _message(rollout: Rollout, at: SourceObject, item: dict[str, Any], blocks: l
     message_id = exported_id or text(item.get("id")) or rollout.line_id(at.number)
     message = {
         "role": role if role in ("system", "developer") else "user",
-        "content": plain_content(blocks),
+        "content": content,
         "metadata": metadata(message_id, at.value.get("timestamp"), source=source),
     }
     rollout.put(MessageRead(message, at.number))

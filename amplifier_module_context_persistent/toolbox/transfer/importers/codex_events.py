@@ -25,7 +25,10 @@ def take_event(rollout: Rollout, at: SourceObject, event: dict[str, Any]) -> Non
     kind = text(event.get("type"))
     name = f"event {kind}"
     item = mapping(event.get("item")) if kind == "item_completed" else {}
-    if kind == "user_message":
+    if kind == "token_count":
+        rollout.account.keep(name)
+        _count_tokens(rollout, at, mapping(event.get("info")))
+    elif kind == "user_message":
         _person_said(rollout, at, text(event.get("message")), name)
     elif item.get("type") == "UserMessage":
         _person_said(rollout, at, _words_in(item), f"{name} of a person")
@@ -33,9 +36,6 @@ def take_event(rollout: Rollout, at: SourceObject, event: dict[str, Any]) -> Non
         _agent_thought(rollout, at, thought, "event agent_reasoning" if kind in _REASONING else name)
     elif agent_words := _words_of_agent(kind, event, item):
         _agent_said(rollout, at, agent_words, name)
-    elif kind == "token_count":
-        rollout.account.keep(name)
-        _count_tokens(rollout, at, mapping(event.get("info")))
     elif kind == "thread_name_updated":
         rollout.account.keep(name)
         if text(event.get("thread_id")) in ("", rollout.session_id):

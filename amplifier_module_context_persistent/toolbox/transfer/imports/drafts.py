@@ -219,7 +219,12 @@ class Drafts:
             draft.without_timestamp += 1
         if role == "assistant" and metadata.get("usage", {}).get("input_tokens"):
             draft.reports += 1
-        self._add(draft, draft.bodies.append_whole(record), message_id, role)
+        if role in INSTRUCTING:
+            draft.plans.note_system(len(draft.ids))
+        draft.at.append(draft.bodies.append_whole(record))
+        draft.known.add(message_id)
+        draft.ids.append(message_id)
+        draft.roles[role] += 1
         if line <= draft.start.exported_lines:
             draft.exported = len(draft.ids)
         if role == "user" and is_human(message):
@@ -249,15 +254,6 @@ class Drafts:
         for position, role in zip(positions, copies.roles, strict=True):
             if role in _INSTRUCTING_CODES:
                 draft.plans.note_system(position)
-
-    def _add(self, draft: SessionDraft, record: int, message_id: str, role: str) -> None:
-        """Note a message whose body has the given number among the draft's bodies."""
-        if role in INSTRUCTING:
-            draft.plans.note_system(len(draft.ids))
-        draft.at.append(record)
-        draft.known.add(message_id)
-        draft.ids.append(message_id)
-        draft.roles[role] += 1
 
     def _kept(self, draft: SessionDraft, event: KeptEntry) -> None:
         entry = {"_record": SOURCE_KIND, "line": event.line, "type": event.kind, "entry": event.entry}
