@@ -21,8 +21,9 @@ from ....forms.canonical import plain_content
 from .account import Account
 from .events import Event, MessageRead, SessionStart
 from .fields import items, mapping, metadata, text
+from .lines import SourceObject
 from .provider_messages import whole_messages
-from .source_file import Sample, Source, SourceObject, entries_of, objects_of
+from .source_file import Sample, Source, entries_of, objects_of
 
 _ROLES = frozenset({"user", "assistant"})
 _MESSAGE_FILE = re.compile(r"message_(\d+)\.json")

@@ -21,7 +21,8 @@ from .branches import NO_PARENT, Branch, TreeBranch, branches, split_tree
 from .conversations import Conversation, conversations_in, note_empty, sampled_conversations
 from .events import Event, KeptEntry, MessageRead, SessionStart
 from .fields import Message, assistant, items, mapping, metadata, named, result, session_name, text, thinking_block
-from .source_file import Sample, Source, SourceObject, entries_of
+from .lines import SourceObject
+from .source_file import Sample, Source, entries_of
 
 _ROLES = frozenset({"user", "assistant", "system", "tool"})
 _OWN_KEYS = frozenset({"current_node", "create_time", "conversation_id"})

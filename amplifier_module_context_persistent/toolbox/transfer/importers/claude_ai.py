@@ -23,8 +23,9 @@ from .branches import NO_PARENT, Branch, TreeBranch, branches, split_tree
 from .conversations import Conversation, conversations_in, note_empty, sampled_conversations
 from .events import Event, KeptEntry, MessageRead, SessionStart
 from .fields import Message, assistant, items, mapping, metadata, named, session_name, text
+from .lines import SourceObject
 from .provider_messages import answer_parts
-from .source_file import Sample, Source, SourceObject, entries_of
+from .source_file import Sample, Source, entries_of
 
 _FACTS = {"title": "name", "created": "created_at", "model": "model"}
 _NOT_SAID = frozenset({"token_budget", "flag"})

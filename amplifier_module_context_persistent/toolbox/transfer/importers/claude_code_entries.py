@@ -25,8 +25,9 @@ from .account import Account
 from .claude_code_files import with_whole_outputs
 from .claude_code_tree import ClaudeEntry, ClaudeFile, Origin
 from .fields import items, mapping, session_name, text
+from .lines import SourceObject
 from .refused_import import TwoSessionsError
-from .source_file import Source, SourceObject, objects_of
+from .source_file import Source, objects_of
 
 NOT_CONVERSATIONAL = frozenset({"progress", "file-history-snapshot", "last-prompt", "permission-mode"})
 TYPES = NOT_CONVERSATIONAL.union(

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from ....forms.canonical import blocks_of, plain_content, text_block
 from .events import CompactionEvent
 from .fields import Message, text
-from .source_file import SourceObject
+from .lines import SourceObject
 
 _BEGIN, _END = "<environment_details>", "</environment_details>"
 _RESULT = re.compile(r"\s*\[\w+(?: for [^\n]*)?\] Result:")

@@ -33,8 +33,9 @@ from .codex_files import HistoryBase, RolloutName, history_base, parent_in, roll
 from .codex_reading_state import CONTEXT, AnswerLine, Rollout, held_event, text_in
 from .events import MOST_SUBAGENTS, CompactionEvent, Event, KeptEntry, MessageRead, SessionStart, session_start
 from .fields import items, mapping, metadata, named, result, session_name, text, user
+from .lines import SourceObject
 from .refused_import import TwoSessionsError
-from .source_file import Sample, Source, SourceObject, entries_of, objects_of
+from .source_file import Sample, Source, entries_of, objects_of
 from .waiting_events import WaitingEvents
 
 

@@ -14,7 +14,7 @@ from ....forms.canonical import blocks_of, text_block, total, usage_of
 from .codex_reading_state import AnswerLine, RequestBill, Rollout, contains_words, text_in
 from .events import MessageRead
 from .fields import items, mapping, metadata, named, text, thinking_block, user
-from .source_file import SourceObject
+from .lines import SourceObject
 
 _REASONING = frozenset({"agent_reasoning", "agent_reasoning_raw_content"})
 _MOST_LOOKED_AT = 8  # events before the one that says what a person wrote

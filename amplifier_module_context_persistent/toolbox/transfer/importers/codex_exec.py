@@ -20,8 +20,9 @@ from .account import Account
 from .codex_exec_older import COUNTED, as_later, is_event, is_settings
 from .events import Event, KeptEntry, MessageRead, SessionStart
 from .fields import Message, assistant, mapping, metadata, named, result, text, thinking_block, user
+from .lines import SourceObject
 from .refused_import import one_session
-from .source_file import Sample, Source, SourceObject, objects_of
+from .source_file import Sample, Source, objects_of
 
 _EVENTS = frozenset({"thread.started", "turn.started", "turn.completed", "turn.failed"})
 _BETWEEN_TURNS = _EVENTS - {"thread.started"}

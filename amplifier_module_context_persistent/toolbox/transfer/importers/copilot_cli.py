@@ -36,8 +36,9 @@ from .fields import (
     thinking_block,
     user,
 )
+from .lines import SourceObject
 from .refused_import import one_session
-from .source_file import Source, SourceObject, objects_of
+from .source_file import Source, objects_of
 from .waiting_events import WaitingEvents
 
 _NOT_CONVERSATIONAL = frozenset(

@@ -15,8 +15,9 @@ from ....forms.canonical import plain_content
 from .account import Account
 from .events import Event, MessageRead, SessionStart
 from .fields import items, mapping, metadata, named, text
+from .lines import SourceObject
 from .provider_messages import whole_messages
-from .source_file import Sample, Source, SourceObject, entries_of, objects_of
+from .source_file import Sample, Source, entries_of, objects_of
 
 _ROLES = frozenset({"user", "model", "function", ""})
 _CONTEXT = ("This is the Gemini CLI.", "<session_context>")

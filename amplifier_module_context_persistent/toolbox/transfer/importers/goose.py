@@ -33,7 +33,8 @@ from .fields import (
     thinking_block,
     user,
 )
-from .source_file import Sample, Source, SourceObject, entries_of, objects_of
+from .lines import SourceObject
+from .source_file import Sample, Source, entries_of, objects_of
 
 _CALLS = frozenset({"toolRequest", "frontendToolRequest"})
 _OWN_BLOCKS = _CALLS | {"toolResponse", "redactedThinking", "toolConfirmationRequest", "systemNotification"}

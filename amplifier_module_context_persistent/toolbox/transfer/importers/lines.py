@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from ....log.record_line import may_be_rounded
+from ..imports.spool import LARGE_BYTES
 from .broken_lines import Piece, is_whole_object, pieces_of
 from .long_line import LongLine
 
@@ -28,6 +29,13 @@ CUT = "; the file ends within this line"
 _LONG_LINE_BYTES = 16 << 20
 _MOST_CONTINUED_LINES = 200
 _MOST_CONTINUED_BYTES = 4 << 20
+
+
+class SourceObject(NamedTuple):
+    """A JSON object of a source, with its line number, or its number in a document's list."""
+
+    number: int
+    value: dict[str, Any]
 
 
 class Line(NamedTuple):
@@ -98,45 +106,70 @@ def as_object(value: Any) -> Any:
     return value
 
 
-def read_lines(opened: io.BufferedReader) -> Iterator[Line]:
+def read_lines(file: LineReader) -> Iterator[Line]:
     """Yield the lines in order, including blank ones."""
-    file = _LineReader(opened)
-    while (content := file.next_line()) is not None:
-        number = file.number
-        start = file.start
-        size = len(content)
-        if size > _LONG_LINE_BYTES and content.isascii():
-            text = content.decode("ascii")
-            content = b""  # so that a long line is not in memory twice
-            value = _object_in(text)
-            if value is not None:
-                text = ""
-                yield Line(number, start, value, size, left_out=file.left_out)
-                continue
-            content = text.encode("ascii")
-            text = ""
-        if content.startswith(b"{") and content.endswith(b"}\n") and not file.left_out:  # as nearly all do
+    while file.next_line():
+        yield from _lines_of(file)
+
+
+def read_objects(file: LineReader) -> Iterator[SourceObject | Line]:
+    """Yield the lines in order: the object of each usual line, and any other line as `read_lines` does.
+
+    A usual line has one JSON object, and at most `LARGE_BYTES`.
+    """
+    while file.next_line():
+        content = file.content
+        if len(content) <= LARGE_BYTES and content.startswith(b"{") and content.endswith(b"}\n"):
             try:
                 value = parse_json(content)
             except ValueError:
                 pass
             else:
-                content = b""  # so that a long line is not in memory twice
-                yield Line(number, start, value, size)
+                yield SourceObject(file.number, value)
                 continue
-        if file.left_out:
-            yield _parsed(number, start, content)._replace(left_out=file.left_out)
-        elif file.skipped_bytes:
-            error = f"the line has {file.skipped_bytes:,} bytes; at most {MOST_LINE_BYTES:,} are read"
-            yield Line(number, start, error=error)
-        elif not content.strip():
-            yield Line(number, start, is_blank=True)
+        content = b""  # so that a long line is not in memory twice
+        yield from _lines_of(file)
+
+
+def _lines_of(file: LineReader) -> Iterator[Line]:
+    """Yield the line that was read last, and drop its bytes. It becomes several lines if it is not one JSON value."""
+    number = file.number
+    start = file.start
+    content = file.content
+    file.content = b""
+    size = len(content)
+    if size > _LONG_LINE_BYTES and content.isascii():
+        text = content.decode("ascii")
+        content = b""  # so that a long line is not in memory twice
+        value = _object_in(text)
+        if value is not None:
+            text = ""
+            yield Line(number, start, value, size, left_out=file.left_out)
+            return
+        content = text.encode("ascii")
+        text = ""
+    if content.startswith(b"{") and content.endswith(b"}\n") and not file.left_out:
+        try:
+            value = parse_json(content)
+        except ValueError:
+            pass
         else:
-            line = _parsed(number, start, content)
-            if line.error:
-                yield from _mended(line, content, file)
-            else:
-                yield line
+            content = b""  # so that a long line is not in memory twice
+            yield Line(number, start, value, size)
+            return
+    if file.left_out:
+        yield _parsed(number, start, content)._replace(left_out=file.left_out)
+    elif file.skipped_bytes:
+        error = f"the line has {file.skipped_bytes:,} bytes; at most {MOST_LINE_BYTES:,} are read"
+        yield Line(number, start, error=error)
+    elif not content.strip():
+        yield Line(number, start, is_blank=True)
+    else:
+        line = _parsed(number, start, content)
+        if line.error:
+            yield from _mended(line, content, file)
+        else:
+            yield line
 
 
 def _parsed(number: int, offset: int, content: bytes) -> Line:
@@ -148,13 +181,19 @@ def _parsed(number: int, offset: int, content: bytes) -> Line:
         return Line(number, offset, error=str(error) if content.endswith(b"\n") else f"{error}{CUT}")
 
 
-class _LineReader:
-    """Reads the lines of a file one after the other, and can also look at the next lines in advance."""
+class LineReader:
+    """Reads the lines of a file one after the other, and can also look at the next lines in advance.
+
+    Args:
+        file: the file.
+    """
 
     def __init__(self, file: io.BufferedReader) -> None:
         self._file = file
         self._ahead = deque[bytes]()
         self._end = 0
+        self.content = b""
+        """The current line, or what is left of it."""
         self.number = 0
         """The number of the line that was read last, from 1."""
         self.start = 0
@@ -164,19 +203,20 @@ class _LineReader:
         self.left_out: tuple[int, ...] = ()
         """The size in bytes of each text that was left out of the current line."""
 
-    def next_line(self) -> bytes | None:
-        """Read the next line and return it, or None at the end of the file."""
+    def next_line(self) -> bool:
+        """Read the next line into `content`. Return False at the end of the file."""
         content = self._ahead.popleft() if self._ahead else self._file.readline(MOST_LINE_BYTES + 1)
         if not content:
-            return None
+            return False
         self.number += 1
         self.start = self._end
         self._end = self._end + len(content)
         self.skipped_bytes = 0
         self.left_out = ()
         if len(content) > MOST_LINE_BYTES and not content.endswith(b"\n"):
-            return self._shortened(content)
-        return content
+            content = self._shortened(content)
+        self.content = content
+        return True
 
     def _shortened(self, content: bytes) -> bytes:
         """Read a long line to its end, and return the shortened line.
@@ -212,7 +252,7 @@ class _LineReader:
             yield self._ahead[position]
 
 
-def _mended(line: Line, content: bytes, file: _LineReader) -> Iterator[Line]:
+def _mended(line: Line, content: bytes, file: LineReader) -> Iterator[Line]:
     """Yield the records and the lost parts of a line that is not one JSON value.
 
     A record may continue in the next lines.
@@ -242,7 +282,7 @@ def _mended(line: Line, content: bytes, file: _LineReader) -> Iterator[Line]:
             yield Line(line.number, offset, error=lost, is_lost_part=True)
 
 
-def _continued(text: str, file: _LineReader) -> tuple[Piece, int] | None:
+def _continued(text: str, file: LineReader) -> tuple[Piece, int] | None:
     """Return a record that begins with a line and continues in the next lines, and the number of these lines.
 
     Return None if there is no such record. Some programs do not escape line breaks inside a text. A JSON document with

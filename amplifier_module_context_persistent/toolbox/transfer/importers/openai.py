@@ -32,8 +32,9 @@ from ....forms.responses_calls import OUTPUTS
 from .account import Account
 from .events import Event, KeptEntry, MessageRead, SessionStart
 from .fields import Message, assistant, items, mapping, metadata, named, result, text, thinking_block
+from .lines import SourceObject
 from .refused_import import ImportRefusedError
-from .source_file import Sample, Source, SourceObject, entries_of, objects_of
+from .source_file import Sample, Source, entries_of, objects_of
 
 ROLES = frozenset({"system", "developer", "user", "assistant", "tool", "function"})
 _PARAMETERS = (

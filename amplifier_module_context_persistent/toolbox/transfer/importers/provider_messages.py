@@ -17,7 +17,7 @@ from ....forms.recognise import Form
 from ....messages.message import metadata_of
 from .account import Account
 from .fields import Message, metadata, text
-from .source_file import SourceObject
+from .lines import SourceObject
 
 _OF_CALLS = frozenset({"id", "tool", "arguments"})
 _ID_KEYS = ("id", "tool_use_id", "tool_call_id", "call_id")

@@ -20,9 +20,10 @@ from .account import Account
 from .branches import Branch, TreeBranch, branches, split_tree
 from .events import CompactionEvent, Event, KeptEntry, MessageRead, SessionStart
 from .fields import Message, items, mapping, named, session_name, text
+from .lines import SourceObject
 from .provider_messages import whole_messages
 from .refused_import import one_session
-from .source_file import Sample, Source, SourceObject, objects_of
+from .source_file import Sample, Source, objects_of
 from .waiting_events import WaitingEvents
 
 _TALK = frozenset({"user", "assistant", "tool_result"})

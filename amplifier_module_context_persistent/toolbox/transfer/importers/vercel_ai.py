@@ -13,8 +13,9 @@ from .account import Account
 from .cline_marks import SummarizedMessages, without_environment
 from .events import Event, KeptEntry, MessageRead, SessionStart
 from .fields import Message, mapping, metadata, text
+from .lines import SourceObject
 from .openai import document_messages, facts_of, id_of, messages_of, sampled
-from .source_file import Sample, Source, SourceObject
+from .source_file import Sample, Source
 
 _ROLES = frozenset({"system", "user", "assistant", "tool"})
 _OF_OTHERS = frozenset({"tool_use", "tool_result", "thinking", "image_url"})
