@@ -90,17 +90,17 @@ class Goals:
     def at(self, stage: Stage, draft: Draft) -> int:
         """Return the size of a view, in tokens, at which a stage stops.
 
-        A stage that leaves out people's messages stops earlier: the view may be larger by the tokens of the turn in
-        progress.
+        A stage that leaves out final answers or people's messages stops earlier: the view may be larger by the tokens
+        of the turn in progress.
         """
         if stage < Stage.SHORTEN:
             return self.tokens
-        if stage < Stage.PEOPLE:
+        if stage < Stage.SECOND_ANSWERS:
             return self.shortening
         turn = len(draft.kept) if draft.view.turn is None else draft.view.turn
         turn_tokens = sum([draft.sizes[position] for position in draft.kept_positions() if position > turn])
         raised = max(self.shortening, min(draft.target_tokens + turn_tokens, self.most_with_people))
-        return raised if stage == Stage.PEOPLE else max(raised, self.at_last)
+        return raised if stage <= Stage.PEOPLE else max(raised, self.at_last)
 
 
 def compact(request: PlanRequest) -> Compaction:
