@@ -94,6 +94,8 @@ class PlanRequest:
     so_far: ViewSoFar = field(default_factory=ViewSoFar)
     history: RestOfHistory = RestOfHistory()
     reader: ViewReader = ViewReader()
+    target_share: float = 1.0
+    """The share of the room that the plan aims at. It is below 1 for an early plan, which a view does not need yet."""
     summary: Summary | None = None
     """A new summary, which replaces some of the messages; None if the previous plan's summary stays."""
 

@@ -91,15 +91,16 @@ class Goals:
         """Return the size of a view, in tokens, at which a stage stops.
 
         A stage that leaves out final answers or people's messages stops earlier: the view may be larger by the tokens
-        of the turn in progress.
+        of the turn in progress. An early plan takes no more of these than any other plan.
         """
         if stage < Stage.SHORTEN:
             return self.tokens
         if stage < Stage.SECOND_ANSWERS:
             return self.shortening
+        usual_target = draft.unmovable_tokens + draft.room_tokens
         turn = len(draft.kept) if draft.view.turn is None else draft.view.turn
         turn_tokens = sum([draft.sizes[position] for position in draft.kept_positions() if position > turn])
-        raised = max(self.shortening, min(draft.target_tokens + turn_tokens, self.most_with_people))
+        raised = max(self.shortening, min(usual_target + turn_tokens, self.most_with_people))
         return raised if stage <= Stage.PEOPLE else max(raised, self.at_last)
 
 

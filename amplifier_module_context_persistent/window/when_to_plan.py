@@ -15,7 +15,6 @@ time since the last request with it, and `session/view_service` notes the result
 
 from __future__ import annotations
 
-from dataclasses import replace
 from enum import Enum
 
 from ..compaction.quotes import quote_tokens
@@ -42,11 +41,6 @@ class PlanReason(Enum):
     SIZE = "the view has reached the threshold, or a plan was asked for"
     HIDDEN = "turns were hidden, or shown again, since the plan in force"
     SMALL = "the plan in force was made for a much smaller budget"
-
-
-def for_cold_cache(config: Config) -> Config:
-    """Return the policy of a plan for a request with a cold cache: a lower target."""
-    return replace(config, target_usage=COLD_TARGET * config.target_usage)
 
 
 def needs_plan(
@@ -80,7 +74,7 @@ def needs_plan(
     if begins_turn:
         threshold = (config.compact_threshold + config.target_usage) / 2
     if is_cold:
-        threshold = min(threshold, for_cold_cache(config).target_usage + config.compact_min_gain)
+        threshold = min(threshold, COLD_TARGET * config.target_usage + config.compact_min_gain)
     room_tokens = max(0, budget_tokens - unmovable_tokens)
     return tokens - unmovable_tokens >= threshold * room_tokens
 

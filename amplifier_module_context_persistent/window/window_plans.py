@@ -34,7 +34,7 @@ from .replan_throttle import ReplanThrottle
 from .request import ViewRequest
 from .summary_request import span_of
 from .view_arranger import ViewArranger
-from .when_to_plan import PlanTiming, for_cold_cache, hidden_before
+from .when_to_plan import COLD_TARGET, PlanTiming, hidden_before
 
 _ATTEMPTS = 4  # plans that may be tried until a view is within the byte limits
 
@@ -329,9 +329,6 @@ class WindowPlans:
             return None
         return again, entries, state
 
-    def _policy(self, request: ViewRequest) -> Config:
-        return for_cold_cache(self._config) if request.is_cold else self._config
-
     def _compact_protected(self, log: Log, request: ViewRequest, state: PlanState) -> tuple[Compaction, list[Entry]]:
         """Make a plan with the protections of the configuration, or without these if the view does not fit otherwise.
 
@@ -345,7 +342,7 @@ class WindowPlans:
         protected = protect(
             entries,
             log.index.live,
-            config=self._policy(request),
+            config=self._config,
             budget_tokens=request.budget_tokens,
             fixed_tokens=request.room.fixed_tokens,
             tokens_of=lambda entry: state.cut_tokens.get(entry.id, entry.tokens),
@@ -380,7 +377,7 @@ class WindowPlans:
         )
         return PlanRequest(
             entries,
-            config=self._policy(request),
+            config=self._config,
             budget_tokens=request.budget_tokens,
             fixed_tokens=request.room.fixed_tokens,
             count=self._source.count,
@@ -389,6 +386,7 @@ class WindowPlans:
             so_far=ViewSoFar(shown_plan, state.cut_tokens, self._arranger.last, self._memory),
             history=history,
             reader=reader,
+            target_share=COLD_TARGET if request.is_cold else 1.0,
             summary=self._valid_summary(request),
         )
 
