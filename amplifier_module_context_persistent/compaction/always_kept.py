@@ -271,7 +271,7 @@ def _held_answers(draft: Draft) -> _HeldAnswers:
     positions = [position for position in view.answers.values() if draft.kept[position] and position not in draft.fixed]
     keep_chars, shortened = _answer_chars(draft, positions)
     whole_tokens = sum([draft.sizes[position] for position in positions])
-    free_tokens = draft.target_tokens - draft.total_tokens + whole_tokens  # if no answer were in the view
+    free_tokens = draft.usual_target_tokens - draft.total_tokens + whole_tokens  # if no answer were in the view
     room_tokens = max(free_tokens, int(ANSWERS_SHARE * draft.room_tokens))
     excess_tokens = sum(shortened.values()) - room_tokens
     newest = None

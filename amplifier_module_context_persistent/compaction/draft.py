@@ -109,6 +109,8 @@ class Draft:
         movable = max(0, self.request.budget_tokens - self.unmovable_tokens)
         self.room_tokens = int(movable * self.config.target_usage)
         """The tokens that a plan aims at for all other messages. Promises and quotes may take shares of them."""
+        self.usual_target_tokens = self.unmovable_tokens + self.room_tokens
+        """The target of a plan that is not early."""
         self.target_tokens = self.unmovable_tokens + int(self.room_tokens * self.request.target_share)
         self.threshold_tokens = self.unmovable_tokens + int(movable * self.config.compact_threshold)
 

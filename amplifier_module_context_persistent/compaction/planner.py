@@ -97,10 +97,9 @@ class Goals:
             return self.tokens
         if stage < Stage.SECOND_ANSWERS:
             return self.shortening
-        usual_target = draft.unmovable_tokens + draft.room_tokens
         turn = len(draft.kept) if draft.view.turn is None else draft.view.turn
         turn_tokens = sum([draft.sizes[position] for position in draft.kept_positions() if position > turn])
-        raised = max(self.shortening, min(usual_target + turn_tokens, self.most_with_people))
+        raised = max(self.shortening, min(draft.usual_target_tokens + turn_tokens, self.most_with_people))
         return raised if stage <= Stage.PEOPLE else max(raised, self.at_last)
 
 

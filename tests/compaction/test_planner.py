@@ -13,10 +13,11 @@ import pytest
 from amplifier_core.llm_errors import ContextLengthError
 
 from amplifier_module_context_persistent import InMemoryContextManager
+from amplifier_module_context_persistent.compaction.always_kept import Stage
 from amplifier_module_context_persistent.compaction.draft import floor, pinned
 from amplifier_module_context_persistent.compaction.failed_commands import failed_commands
 from amplifier_module_context_persistent.compaction.plan_request import PlanRequest, RestOfHistory, Summary, ViewSoFar
-from amplifier_module_context_persistent.compaction.planner import NEWEST_SHARE, Compaction, compact
+from amplifier_module_context_persistent.compaction.planner import NEWEST_SHARE, Compaction, Goals, compact
 from amplifier_module_context_persistent.compaction.request_budget import (
     SAFETY_MARGIN_TOKENS,
     ModelLimits,
@@ -635,3 +636,21 @@ def test_a_window_without_room_is_ignored_with_a_warning(caplog: pytest.LogCaptu
     """The budget is then that of `max_tokens`."""
     budget_tokens(Config.load(), None, ModelLimits(500))
     assert "the provider's window of 500 tokens leaves no room" in caplog.text
+
+
+def test_a_long_turn_in_progress_takes_no_final_answers_before_it_takes_peoples_words() -> None:
+    """Neither comes back in a later plan, so the view may be larger by that turn."""
+    made = draft("u:9 a:60 u:9 t:100 t:100 t:100 t:100", 1_000)
+    goals = Goals.of(made)
+    assert goals.at(Stage.SECOND_ANSWERS, made) == goals.at(Stage.PEOPLE, made) > goals.at(Stage.TEXTS, made)
+
+
+@pytest.mark.parametrize("share", [1.0, 0.86])
+def test_an_early_plan_leaves_out_no_answers_that_fit_the_usual_target(share: float) -> None:
+    """It saves the price of tokens, and what was concluded would not come back. Results go for it."""
+    words = "u:9 t:50 a:60 " * 24 + "u:9"
+    made = compact(request_of(history(words), 3_600, target_share=share))
+    answers = {f"m{3 * turn + 2}" for turn in range(24)}
+    people = {f"m{3 * turn}" for turn in range(25)}
+    assert answers | people <= set(made.plan.keep)
+    assert made.plan.making.target_tokens == int(1_800 * share)
