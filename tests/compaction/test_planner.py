@@ -647,10 +647,9 @@ def test_a_long_turn_in_progress_takes_no_final_answers_before_it_takes_peoples_
 
 @pytest.mark.parametrize("share", [1.0, 0.86])
 def test_an_early_plan_leaves_out_no_answers_that_fit_the_usual_target(share: float) -> None:
-    """It saves the price of tokens, and what was concluded would not come back. Results go for it."""
-    words = "u:9 t:50 a:60 " * 24 + "u:9"
-    made = compact(request_of(history(words), 3_600, target_share=share))
-    answers = {f"m{3 * turn + 2}" for turn in range(24)}
-    people = {f"m{3 * turn}" for turn in range(25)}
+    """It saves the price of tokens, and what was concluded would not come back."""
+    made = compact(request_of(history("u:50 a:64 " * 13 + "u:9 t:150"), 3_600, target_share=share))
+    people = {f"m{place}" for place in range(0, 27, 2)}
+    answers = {f"m{place}" for place in range(1, 26, 2)}
     assert answers | people <= set(made.plan.keep)
     assert made.plan.making.target_tokens == int(1_800 * share)
