@@ -371,13 +371,14 @@ PLACES = (
     ),
     Place(
         "password of a file",
-        words=("pptpd", "l2tpd", "user=", "priv ", "radtest ", "--encrypt ", "monitorRole", "controlRole", "IPSec secret", "keyMaterial=", "login ", "oper ", "OPER "),
+        words=("proxyauth=", "pptpd", "l2tpd", "user=", "priv ", "radtest ", "--encrypt ", "monitorRole", "controlRole", "IPSec secret", "keyMaterial=", "login ", "oper ", "OPER "),
         expression=re.compile(
             r"""
               \bsnmp-server[ ]user[ ][^\n]{1,200}[ ]priv[ ](?:(?:aes|des|3des)[ ])?(?:[0-9]{3}[ ])?(?P<priv>[^\s]{6,100})
             | \bradtest[ ][^\n]{4,300}[ ][0-9]{1,5}[ ](?!testing123|\$)["']?(?P<radius>[^\s"']{4,100})["']?[ \t\r]*$
             | \bqpdf[ ][^\n|;]{0,200}?--encrypt[ ]\S{1,100}[ ]["']?(?P<owner>[^\s"'$-][^\s"']{3,100})["']?[ ](?:40|128|256)[ ]
             | ^"?[\w.@\\-]{1,60}"?[ \t]{1,20}(?:pptpd|l2tpd)[ \t]{1,20}"?(?P<dial>[^\s"]{4,100})"?[ \t]{1,20}(?:\*|[0-9.]{7,15})[ \t\r]*$
+            | \bproxyauth=[\w.@-]{1,60}:(?P<proxy>[^\s:,"'$<]{4,100})
             | ^user=[\w.@-]{1,60}:(?P<secret>[^\s:]{4,100})[ \t\r]*$
             | ^(?:monitorRole|controlRole)[ \t]{1,20}(?P<role>(?!read)[^\s]{4,100})[ \t\r]*$
             | \bIPSec[ ]secret[ ](?P<group>[^\s]{4,100})$ | [ ]keyMaterial=["']?(?P<wifi>[^\s"'$<]{8,64})

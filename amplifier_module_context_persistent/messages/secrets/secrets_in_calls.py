@@ -26,7 +26,7 @@ _POSITIONS = {
         " HttpAuth auth http_basic httpAuth authorization_basic wlan.connect sta.connect nic.connect db.auth"
         " StorageSharedKeyCredential AzureNamedKeyCredential CosmosClient AwsBasicCredentials.create NewStaticCredentials OAuthHandler"
         " OAuth1Session StreamChat MailjetRest Mailjet.apiConnect connect_s3 algoliasearch SearchClient.create plivo.RestClient"
-        " Credentials::new BasicAuth::new UsernamePassword::new PasswordAuth::new Auth::basic bind_s set_credentials setCredentials add_password username_pw_set usernamePassword ConnectWithPassword"
+        " Credentials::new BasicAuth::new UsernamePassword::new PasswordAuth::new Auth::basic withAuth bind_s set_credentials setCredentials add_password username_pw_set usernamePassword ConnectWithPassword"
     ),
     3: (
         "connect Connection FTP FTP_TLS FTP.open ftp_login ldap_bind mysqli mysqli_connect mysql_connect pg_connect PDO Sequelize getConnection"
@@ -62,7 +62,15 @@ _IN_WORD = re.compile(r"[\w$]")
 _ENCODERS = Beginnings(
     (
         *("btoa(", "Buffer.from(", "b64encode(", "base64_encode(", "EncodeToString("),
-        *("encodeToString(", "Base64.encode", "Base64.strict_encode", "Base64.urlsafe_encode"),
+        *(
+            "encodeToString(",
+            "utf8.encode(",
+            "GetBytes(",
+            "base64Encode(",
+            "Base64.encode",
+            "Base64.strict_encode",
+            "Base64.urlsafe_encode",
+        ),
     )
 )
 _PAIRS = Beginnings(("auth=", "auth =", "auth:", "auth'", 'auth"', "http_auth", "httpauth"))
@@ -77,7 +85,7 @@ _CLIENT = re.compile(
 
 
 _ENCODED = re.compile(
-    r"(?:btoa|Buffer\.from|b64encode|base64_encode|[eE]ncodeToString|Base64\.\w{0,20}encode\w{0,20})\((?:\[\]byte\()?"
+    r"(?:btoa|Buffer\.from|b64encode|base64_encode|[eE]ncodeToString|Base64\.\w{0,20}encode\w{0,20}|utf8\.encode|GetBytes|base64Encode)\((?:\[\]byte\()?"
     r"b?[\"'`][\w.@+-]{1,60}:(?P<secret>[^\"'`\s{]{4,80})[\"'`]"
 )
 """A user and a password that a program encodes for a header."""
@@ -86,6 +94,9 @@ _PAIR = re.compile(
     r"[\"'](?P<secret>[^\"'\s]{4,80})[\"']"
 )
 """A client's setting: `'auth' => ['robin', 'x']`."""
+_PAIR_OF_LISP = re.compile(r"basic-auth\s{1,20}\[[\"'][^\"'\n]{1,80}[\"']\s{1,20}[\"'](?P<secret>[^\"'\s]{4,80})[\"']")
+_TUPLE = re.compile(r"\bauth:\s{0,4}\{:basic,\s{0,4}\"[^\":\n]{1,80}:(?P<secret>[^\"\s]{4,80})\"")
+"""A client's setting in Elixir: `auth: {:basic, "robin:x"}`."""
 _WITHOUT_BRACKETS = re.compile(
     r"\b(?:http_)?basic_auth(?:enticate)?[ ][\"'][^\"'\n]{1,80}[\"'],[ ]?[\"'](?P<secret>[^\"'\s]{4,80})[\"']"
 )
@@ -118,6 +129,10 @@ def find_in_calls(searched: SearchedText) -> list[Secret]:
     if "basic_auth" in text:
         found += _passwords_of(_WITHOUT_BRACKETS.finditer(text), text)
     found += _passwords_of(_PAIRS.matches(_PAIR, searched, is_folded=True), text)
+    if "basic-auth" in text:
+        found += _passwords_of(_PAIR_OF_LISP.finditer(text), text)
+    if "{:basic" in text:
+        found += _passwords_of(_TUPLE.finditer(text), text)
     if "(" not in text:
         return found
     for call in _CLIENTS.matches(_CLIENT_CALL, searched, is_folded=False):
