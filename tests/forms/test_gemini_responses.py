@@ -14,6 +14,7 @@ from amplifier_module_context_persistent import (
     to_anthropic,
     to_gemini,
 )
+from amplifier_module_context_persistent.forms import gemini
 from tests.support.checker import anthropic_violations
 from tests.support.foreign_messages import PDF, PNG, Message
 from tests.support.sweeps import proof
@@ -114,3 +115,27 @@ async def test_responses_in_another_order_answer_their_own_calls() -> None:
         ("f1", "first"),
         ("f3", "second"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("given", "content"),
+    [
+        ({"output": "done"}, "done"),
+        ({"result": "done"}, "done"),
+        ({"error": "no"}, "no"),
+        ({"output": 5}, '{"output":5}'),
+        ({"text": "done"}, '{"text":"done"}'),
+        ({"output": "done", "more": 1}, '{"output":"done","more":1}'),
+        ({}, "{}"),
+        ("x", '"x"'),
+        (["x"], '["x"]'),
+        (None, "null"),
+    ],
+)
+def test_the_words_of_a_response_are_its_one_text_or_its_json(given: Any, content: str) -> None:
+    """Whatever it is, it is given back."""
+    function = {"name": "f", "id": "c1", "response": given}
+    asked = [GO, calls(call("f", "c1"))]
+    *_, result = gemini.read([*asked, responses(function)])
+    assert result["content"] == content
+    assert gemini.write([*gemini.read([*asked, responses(function)])])[-1] == responses(function)

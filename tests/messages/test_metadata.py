@@ -1,11 +1,12 @@
 """Metadata: who spoke, what stays, and where nothing is said."""
 
+from types import MappingProxyType
 from typing import Any
 
 import pytest
 
 from amplifier_module_context_persistent.messages.message import metadata_of
-from amplifier_module_context_persistent.messages.metadata import is_ephemeral, is_human
+from amplifier_module_context_persistent.messages.metadata import is_answer, is_ephemeral, is_human
 from tests.support.messages import Message
 
 
@@ -58,3 +59,22 @@ def test_metadata_of_any_message() -> None:
     """Metadata that is no object counts as none."""
     assert metadata_of({"metadata": {"a": 1}}) == {"a": 1}
     assert metadata_of({"metadata": ["a"]}) == metadata_of({}) == {}
+
+
+@pytest.mark.parametrize(
+    ("message", "expected"),
+    [
+        ({"role": "assistant", "content": "x"}, True),
+        ({"role": "assistant", "content": "x", "metadata": {}}, True),
+        ({"role": "assistant", "content": "x", "metadata": {"model": "m"}}, True),
+        ({"role": "assistant", "content": "x", "metadata": MappingProxyType({"model": "m"})}, True),
+        ({"role": "assistant", "content": "x", "metadata": "no object"}, True),
+        ({"role": "assistant", "content": "x", "metadata": {"source": "hook"}}, False),
+        ({"role": "assistant", "content": "x", "metadata": MappingProxyType({"source": "hook"})}, False),
+        ({"role": "user", "content": "x"}, False),
+        ({"content": "x"}, False),
+    ],
+)
+def test_an_answer_is_a_providers(message: dict[str, Any], expected: bool) -> None:
+    """Not what a hook added, nor a question."""
+    assert is_answer(message) is expected

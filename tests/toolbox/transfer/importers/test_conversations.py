@@ -69,7 +69,6 @@ def export(path: Path, *conversations: Node) -> Path:
     return path
 
 
-@proof
 async def test_a_conversation_of_chatgpt(home: Path) -> None:
     """The branch of the current node is the session; calls, results and thoughts are such; files are named as lost."""
     report = imported(export(home / "conversations.json", CHAT), home / "log.jsonl")
