@@ -262,17 +262,25 @@ class _Plan:
         return room_of_all(rooms), free_bytes(side.root) if side.root is not None else None
 
     def carry_out(self) -> None:
-        """Carry out the planned actions, with a progress bar. `steps` has their results then."""
+        """Carry out the planned actions, with a progress bar. `steps` has their results then.
+
+        Further copies of sessions come last, and are compared again first: what the first copies had is here then.
+        """
+        self.steps = [step for step in self.steps if not self._is_of_second_copy(step)]
         todo = [place for place, step in enumerate(self.steps) if not step.is_left]
         with stages() as tell:
             for number, place in enumerate(todo):
                 tell("copying", number, len(todo))
                 self.steps[place] = self.sync.carry_out(self.steps[place])
-        known = {(step.source, step.target, step.why) for step in self.steps}
-        for pair in self.second:  # the first copy may have grown
+        known = {(step.session_id, step.why) for step in self.steps if step.is_left}
+        for pair in self.second:
             step = self.sync.plan_second_again(pair, self.steps)
-            if step.what is not What.SAME and (step.source, step.target, step.why) not in known:
+            if step.what is not What.SAME and (step.session_id, step.why) not in known:
                 self.steps.append(step if step.is_left else self.sync.carry_out(step))
+
+    def _is_of_second_copy(self, step: Step) -> bool:
+        """Return whether a planned action, which writes, is about a further copy of a session."""
+        return step.source in self.sync.second_copies or step.target in self.sync.second_copies
 
 
 def _plan(here: Side, there: Side, force: Sequence[Erasure], scope: _Scope, without: Iterable[str] = ()) -> _Plan:

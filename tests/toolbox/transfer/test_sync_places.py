@@ -91,6 +91,9 @@ def test_two_copies_that_parted_are_told_and_kept(laptop: Home, desktop: Home, s
     assert laptop.texts("talk") == ["one", "from the laptop"]
     assert laptop.texts(fork) == ["one", "from the desktop"]
     assert "Nothing is new: 2 sessions in step." in laptop.run("sync", stick).output
+    desktop.run("sync", stick)
+    assert desktop.texts("talk") == ["one", "from the laptop"]
+    assert desktop.texts(fork) == ["one", "from the desktop"]
 
 
 def test_two_sessions_of_one_id_are_told_with_what_to_do(laptop: Home, desktop: Home, stick: Path) -> None:
