@@ -68,7 +68,8 @@ def check_trust(status: os.stat_result, path: str, *, is_carried_copy: bool = Fa
         LogUnreadableError: another user owns the log, or every user may write it; the text says what to do.
     """
     reason = distrust(status)
-    is_by_permissions = not WINDOWS and status.st_uid in (os.geteuid(), 0)
+    owners = () if sys.platform == "win32" else (os.geteuid(), 0)
+    is_by_permissions = not WINDOWS and status.st_uid in owners
     if reason and is_by_permissions and not keeps_permissions(os.path.dirname(path) or os.curdir):
         if is_carried_copy:
             return

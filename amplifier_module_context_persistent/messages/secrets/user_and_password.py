@@ -75,7 +75,9 @@ _EXPRESSIONS = {
     for names, flags in _FLAGS.items()
     for name in names.split("; ")
 }
-_COMMANDS = Beginnings([f"{name} " if len(name) < 6 and name != "curl" else name for name in _EXPRESSIONS])
+_ALONE = frozenset(name for name in _EXPRESSIONS if len(name) < 6 and name != "curl")
+"""Short names of commands, which count only before a space."""
+_COMMANDS = Beginnings([f"{name} " if name in _ALONE else name for name in _EXPRESSIONS])
 _SCRIPTS = Beginnings([*(f"{script}.py" for script in _IMPACKET), "impacket-"])
 _SCRIPT_NAME = re.compile(r"(?:impacket-\w{2,40}|\w{2,40}\.py)")
 _WORD_CHARS = 160

@@ -120,13 +120,11 @@ def travelling_erasures(here: Side, there: Side) -> tuple[list[Erasure], list[Tr
             in_force[salt] = replace(erasure, is_elsewhere=False)
     changes = []
     for side, known in ((here, ours), (there, theirs)):
-        new = [
-            in_force_erasure
-            for salt, in_force_erasure in in_force.items()
-            if salt not in known or known[salt].is_elsewhere
-        ]
+        new = [found for salt, found in in_force.items() if salt not in known or known[salt].is_elsewhere]
         lifted_of_side = [known[salt] for salt in known.keys() & lifted]
-        not_noted = why_read_only(side.root) if (new or lifted_of_side) and not side.is_this_home else ""
+        not_noted = ""
+        if (new or lifted_of_side) and not side.is_this_home:
+            not_noted = why_read_only(side.root)
         changes.append(TravellingErasures(side, new, lifted_of_side, not_noted))
     return list(in_force.values()), changes
 
