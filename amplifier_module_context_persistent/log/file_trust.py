@@ -68,8 +68,7 @@ def check_trust(status: os.stat_result, path: str, *, is_carried_copy: bool = Fa
         LogUnreadableError: another user owns the log, or every user may write it; the text says what to do.
     """
     reason = distrust(status)
-    owners = () if sys.platform == "win32" else (os.geteuid(), 0)
-    is_by_permissions = not WINDOWS and status.st_uid in owners
+    is_by_permissions = not WINDOWS and (is_own(status) or status.st_uid == 0)
     if reason and is_by_permissions and not keeps_permissions(os.path.dirname(path) or os.curdir):
         if is_carried_copy:
             return
