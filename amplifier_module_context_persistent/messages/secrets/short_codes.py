@@ -177,11 +177,18 @@ def find_short_codes(searched: SearchedText) -> list[Secret]:
         codes += _WORDS.matches(_CODE, searched, is_folded=True)
     codes += [code for code in _PINS.matches(_PIN, searched, is_folded=True) if _is_pin(searched, code)]
     codes += _PIN_FLAGS.matches(_PIN_FLAG, searched, is_folded=True)
-    codes += _KEYS_OF_JSON.matches(_KEY_OF_JSON, searched, is_folded=True)
+    codes += [code for code in _KEYS_OF_JSON.matches(_KEY_OF_JSON, searched, is_folded=True) if not _is_of_chip(code)]
     codes += _PLACES.matches(_PLACE_CODE, searched, is_folded=True)
     if not searched.text.isascii() or "pin kodu" in searched.folded:
         codes += _OTHERS.matches(_WITHOUT_SPACES, searched, is_folded=True)
     return [Secret(*code.span("secret"), "code") for code in codes if not _is_example(code["secret"])]
+
+
+def _is_of_chip(code: re.Match[str]) -> bool:
+    """Return whether a number under a key may be that of a chip's pin: `"pin": 1042`, not in quotes."""
+    is_short = len(code["secret"]) == min(_LONG_OR_SHORT)
+    is_quoted = code.string[code.start("secret") - 1] in "\"'"
+    return code[0].startswith("pin") and code.string[code.start() - 1] != "_" and is_short and not is_quoted
 
 
 def _is_pin(searched: SearchedText, code: re.Match[str]) -> bool:
