@@ -188,7 +188,8 @@ def _is_of_chip(code: re.Match[str]) -> bool:
     """Return whether a number under a key may be that of a chip's pin: `"pin": 1042`, not in quotes."""
     is_short = len(code["secret"]) == min(_LONG_OR_SHORT)
     is_quoted = code.string[code.start("secret") - 1] in "\"'"
-    return code[0].startswith("pin") and code.string[code.start() - 1] != "_" and is_short and not is_quoted
+    is_plain_pin = code[0].startswith(('pin"', "pin'", "pin\\")) and code.string[code.start() - 1] != "_"
+    return is_plain_pin and is_short and not is_quoted
 
 
 def _is_pin(searched: SearchedText, code: re.Match[str]) -> bool:
