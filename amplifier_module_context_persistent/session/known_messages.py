@@ -19,6 +19,9 @@ from ..messages.message_times import instant_of, timestamp_of
 from ..messages.metadata import given_id, is_repair
 from .replayed_messages import stored_under
 
+_LEAST_SAME = 2
+"""The least number of messages by which an older hidden run is recognised. One word may be said twice by chance."""
+
 
 class KnownMessages:
     """The live messages of a log, and the messages that were removed from its history."""
@@ -127,6 +130,8 @@ class KnownMessages:
         words = [content_key(message) for message in tail]
         for start in range(len(hidden)):
             same = _same_at_start(hidden[start:], words)
+            if start > 0 and same < _LEAST_SAME:
+                continue
             if same == len(words):
                 return []
             if same == len(hidden) - start:

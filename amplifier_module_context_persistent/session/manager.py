@@ -315,7 +315,7 @@ class PersistentContextManager:
 
     async def clear(self) -> None:
         """Empty the live history. Its messages stay in the log, hidden, until they are purged."""
-        await replace_history(self._store, [], "clear", timestamp=self._now())
+        await replace_history(self._store, list, "clear", timestamp=self._now())
 
     async def rewind(self, to: int | str) -> int:
         """End the live history at an earlier turn or message. The messages after it stay in the log, hidden.

@@ -31,7 +31,7 @@ from typing import NamedTuple
 
 from ..log.collector_paused import collector_paused
 from ..log.contract import Log
-from ..messages.host_form import content_key
+from ..messages.host_form import DROPPED_BY_HOSTS, content_key
 from ..messages.host_order import host_order, with_place
 from ..messages.kept_from_models import is_kept_from_models
 from ..messages.message import Message, given_calls, result_id_of
@@ -44,6 +44,9 @@ from .list_after_purge import OwnList
 from .memory_files import is_memory_file
 from .replayed_messages import stored_under
 
+_NOT_IN_CONTENT = ("thinking_text", *DROPPED_BY_HOSTS)
+"""Fields that a comparison of contents passes over."""
+
 
 @dataclass(frozen=True, slots=True)
 class TakenMessages:
@@ -52,7 +55,8 @@ class TakenMessages:
     new: list[Message] = field(default_factory=list)
     """The new messages in the order of the list. A message in the middle names the message that it follows."""
     order: list[int | Message] = field(default_factory=list)
-    """The whole new history, as ordinals and new messages, if a result is moved. Otherwise the list is empty."""
+    """The whole new history, as ordinals and new messages, if a result is moved or an agent changed what it added
+    itself. Otherwise the list is empty."""
     repairs: bool = False
     """Whether the list has more changes than a tail."""
     reason: str = "repair"
@@ -155,6 +159,10 @@ def compare_list(log: Log, host_list: Sequence[Message], *, agents: AgentsKnowle
         added = _new_in_rest(log, live, host_list, rest, agents)
         if added:
             return ListComparison(TakenMessages(added), live)
+    if agents is not None and not rest:
+        added = agents.own_list.added(log, host_list)
+        if added:
+            return ListComparison(TakenMessages(added), live)
     if agents is not None and rest is None:
         edited = _edited_by_agent(log, history, host_list, agents)
         if edited:
@@ -189,7 +197,10 @@ def _new_in_rest(
     has_read_history = len(rest) < len(agent_list) and given_id(agent_list[-len(rest) - 1]) is not None
     if has_read_history and log.index.removals == agents.removals_at_open:
         return rest
-    return [] if known.ends_purged else known.without_hidden(rest)
+    if known.ends_purged:  # what was purged is unknown, but an old list would begin with it
+        knows_history = log.index.removals == agents.removals_at_open and len(rest) < len(agent_list)
+        return rest if knows_history else []
+    return known.without_hidden(rest)
 
 
 def _edited_by_agent(
@@ -212,7 +223,8 @@ def _edited_by_agent(
     while same < min(len(own_live), len(own_part)) and is_same(own_live[same], own_part[same]):
         same += 1
     new = own_part[same:]
-    if not new or any(given_id(message) is not None for message in new):
+    has_only_more = same == len(own_live)
+    if has_only_more or not new or any(given_id(message) is not None for message in new):
         return TakenMessages()
     order = history.with_others([*history.ordinals[: loaded + same], *new])
     return TakenMessages(new, order, reason="set_messages")
@@ -261,6 +273,8 @@ def _has_metadata_of(live: Sequence[Message], host_list: Sequence[Message]) -> b
         return False
     for stored, message in zip(live, host_list, strict=True):
         metadata = message.get("metadata") or {}
+        if any(stored.get(key) != message.get(key) for key in _NOT_IN_CONTENT):
+            return False
         if any(key not in stored["metadata"] or stored["metadata"][key] != metadata[key] for key in metadata):
             return False
     return True

@@ -215,21 +215,27 @@ class RecordBuilder:
         is_last = len(index.live) > 0 and index.live[-1] == last_shown
         return line if is_last else ""
 
-    def replace(self, messages: Sequence[Message], *, reason: str, timestamp: str) -> Prepare:
-        """Prepare a reset after which `messages` are the live history. Live ones are not written again.
+    def replace(self, choose: Callable[[], Sequence[Message]], *, reason: str, timestamp: str) -> Prepare:
+        """Prepare a reset after which the chosen messages are the live history. Live ones are not written again.
 
         Live memory files stay at the beginning, unless the reason is `clear`.
+
+        Args:
+            choose: returns the messages; called under the log's lock, perhaps more than once.
+            reason: the reason of the reset.
+            timestamp: ISO 8601, for messages that have none.
         """
         reset_id = self._new_id()
-        own_ids = [self._new_id() for _ in messages]
+        own_ids = defaultdict[int, str](self._new_id)  # by number; the same ids if `prepare` runs twice
 
         def prepare(index: Index) -> list[bytes]:
+            messages = choose()
             if not messages and not index.live:
                 return []
             items = self._kept_memory_files(index, timestamp) if reason != "clear" else []
             used = {key_of(item) for item in items}
-            for message, own_id in zip(messages, own_ids, strict=True):
-                item = self._replacement(message, own_id, used, timestamp)
+            for number, message in enumerate(messages):
+                item = self._replacement(message, own_ids[number], used, timestamp)
                 if item is not None:
                     items.append(item)
                     used.add(key_of(item))

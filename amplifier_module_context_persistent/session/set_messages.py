@@ -8,7 +8,7 @@ twice.
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ..errors import RecordError
@@ -17,7 +17,7 @@ from ..log.contract import Log
 from ..messages.check_incoming import json_copy, listed, to_plain, why_refused
 from ..messages.message import Message
 from ..messages.metadata import comes_from_a_log, given_id, is_ephemeral
-from .growing_list import after_items, may_be_repair
+from .growing_list import after_items, may_be_repair, rest_of_agent
 from .host import Host
 from .list_after_purge import without_purged
 from .memory_files import is_memory_file
@@ -28,6 +28,8 @@ from .transcript_edit import advice, find_edit
 from .unchanged_host_list import is_whole, known_beginning
 
 logger = logging.getLogger(__name__)
+
+_SMALL_LIST = 16  # messages
 
 
 async def set_messages(
@@ -72,23 +74,31 @@ async def set_messages(
     plain = [*incoming.known, *_plain_messages(incoming.messages, first=len(incoming.known))]
     plain = [await session.offloaded(message) for message in plain]
     location = store.path or ""
+    is_hosts = host.is_there or resumes
+
+    def without_erased() -> list[Message]:
+        own = None if is_hosts and log_decides else session.own_list
+        return without_purged(session.log, plain, location, own=own, last_reset=session.history.last_reset)
+
     if log_decides:
-        plain = await session.read(lambda log: without_purged(log, plain, location))
-        lasting = [message for message in plain if not is_ephemeral(message)]
         agents = None
-        if not host.is_there and not resumes:
+        if not is_hosts:
             history = session.history
             agents = AgentsKnowledge(
                 history.opened_with, history.removals_at_open, history.last_reset, session.own_list
             )
-        await _take(store, host, lasting, timestamp=timestamp, agents=agents)
-        return
-    own = session.own_list
-    remaining = await session.read(lambda log: without_purged(log, plain, location, own=own))
-    if not await _append_additions(store, remaining, timestamp=timestamp, may_repair=may_repair):
-        await replace_history(store, remaining, "set_messages", timestamp=timestamp)
+
+        def lasting() -> list[Message]:
+            return [message for message in without_erased() if not is_ephemeral(message)]
+
+        is_known_now = await _take(store, host, lasting, timestamp=timestamp, agents=agents)
+        if agents is None or not is_known_now:
+            return
+    elif not await _append_additions(store, without_erased, timestamp=timestamp, may_repair=may_repair):
+        is_small = len(plain) < _SMALL_LIST
+        await replace_history(store, without_erased, "set_messages", timestamp=timestamp, is_small=is_small)
     session = await store.open()  # it is another one if the log could not be created
-    await session.read(lambda log: session.own_list.note(log, plain))
+    await session.read(lambda log: session.own_list.note(log, plain, session.history.last_reset))
 
 
 class _GivenList(NamedTuple):
@@ -190,33 +200,44 @@ def _continued(
     return after_items(LiveHistory.of(log).messages, copied, [dict(message) for message in read], form) or read
 
 
-async def replace_history(store: Store, messages: Sequence[Message], reason: str, *, timestamp: str) -> None:
+async def replace_history(
+    store: Store, choose: Callable[[], Sequence[Message]], reason: str, *, timestamp: str, is_small: bool = True
+) -> None:
     """Make messages the live history, by a reset.
 
     Args:
         store: the session's store.
-        messages: the new history, in stored form.
+        choose: returns the new history, in stored form; called under the log's lock.
         reason: the reason of the reset.
         timestamp: ISO 8601, for messages that have none.
+        is_small: whether the messages are few.
     """
     session = await store.append(
-        lambda history: history.replace(messages, reason=reason, timestamp=timestamp),
-        small=len(messages) < 16,
-        looks_back=True,
+        lambda history: history.replace(choose, reason=reason, timestamp=timestamp), small=is_small, looks_back=True
     )
     await session.queue.run(lambda _: session.forget())
 
 
-async def _append_additions(store: Store, host_list: Sequence[Message], *, timestamp: str, may_repair: bool) -> bool:
-    """Append a list's additions to the history of a new session. Return False if the list has other changes."""
+async def _append_additions(
+    store: Store, host_list: Callable[[], list[Message]], *, timestamp: str, may_repair: bool
+) -> bool:
+    """Append a list's additions to the history of a new session. Return False if the list has other changes.
+
+    `host_list` returns the list without what was purged from the log as it is at that time.
+    """
     session = await store.open()
-    if await session.read(lambda log: additions_only(log, host_list, may_repair=may_repair)) is None:
+
+    def compare(log: Log) -> list[Message] | None:
+        log.follow()
+        return additions_only(log, host_list(), may_repair=may_repair)
+
+    if await session.read(compare) is None:
         return False
-    # The last comparison counts: another process may have added messages before it.
+    # The last comparison counts: another process may have added or purged messages before it.
     comparisons: list[list[Message] | None] = []
 
     def choose() -> TakenMessages:
-        additions = additions_only(session.log, host_list, may_repair=may_repair)
+        additions = additions_only(session.log, host_list(), may_repair=may_repair)
         comparisons.append(additions)
         return TakenMessages(additions or [])
 
@@ -225,14 +246,16 @@ async def _append_additions(store: Store, host_list: Sequence[Message], *, times
 
 
 async def _take(
-    store: Store, host: Host, host_list: Sequence[Message], *, timestamp: str, agents: AgentsKnowledge | None
-) -> None:
+    store: Store, host: Host, host_list: Callable[[], list[Message]], *, timestamp: str, agents: AgentsKnowledge | None
+) -> bool:
     """Append the new messages of a host's list, if any, and emit an event either way.
+
+    Return whether the log has all of the list now, so that the next list may begin with it.
 
     Args:
         store: the session's store.
         host: gets the event.
-        host_list: the list, as it would be stored.
+        host_list: returns the list, as it would be stored, without what was purged from the log.
         timestamp: ISO 8601, for messages that have none.
         agents: as for `compare_list`.
     """
@@ -240,34 +263,35 @@ async def _take(
 
     def compare(log: Log) -> ListComparison:
         log.follow()
-        return compare_list(log, host_list, agents=agents)
+        given.append(host_list())
+        return compare_list(log, given[-1], agents=agents)
 
+    given = list[list[Message]]()
     compared = await session.read(compare)
     stored = len(session.log.index.live)
     if not compared.taken:
-        await _tell_ignored(host, given=len(host_list), stored=stored, unknown=compared.unknown)
-        edit = await session.read(lambda _: find_edit(store.path, compared.live, host_list))
-        if edit and host.show_once(advice(edit, store.path or "", compared.live, host_list)):
-            counts = {"given_messages": len(host_list), "stored_messages": stored}
+        await _tell_ignored(host, given=len(given[-1]), stored=stored, unknown=compared.unknown)
+        edit = await session.read(lambda _: find_edit(store.path, compared.live, given[-1]))
+        if edit and host.show_once(advice(edit, store.path or "", compared.live, given[-1])):
+            counts = {"given_messages": len(given[-1]), "stored_messages": stored}
             await host.emit("context:transcript_edited", {"kind": edit, **counts})
-        return
+        return rest_of_agent(compared.live, given[-1]) == []
     choices: list[TakenMessages] = []  # the last one counts: another process may have added messages before it
 
     def choose() -> TakenMessages:
-        choices.append(compare_list(session.log, host_list, agents=agents).taken)
+        choices.append(compare_list(session.log, host_list(), agents=agents).taken)
         return choices[-1]
 
     session = await store.append(
         lambda history: history.take(choose, timestamp=timestamp), small=False, looks_back=True
     )
     taken = choices[-1]
-    if agents is not None:
-        await session.read(lambda log: session.own_list.note(log, host_list))
     if taken.order:
         await session.queue.run(lambda _: session.views.forget())
     logger.info("set_messages: %d new messages are stored, the history stays", len(taken.new))
-    report = {"given_messages": len(host_list), "stored_messages": stored, "new_messages": len(taken.new)}
+    report = {"given_messages": len(given[-1]), "stored_messages": stored, "new_messages": len(taken.new)}
     await host.emit("context:set_messages_taken", {**report, "repaired": taken.repairs})
+    return bool(taken)
 
 
 async def _tell_ignored(host: Host, *, given: int, stored: int, unknown: int) -> None:

@@ -171,3 +171,13 @@ async def test_changed_metadata_replaces_the_history(tmp_path: Path) -> None:
         await manager.set_messages([{"role": "user", "content": "go"}])
         await manager.set_messages([{"role": "user", "content": "go", "metadata": {"source": "hook"}}])
         assert (await manager.get_messages())[0]["metadata"]["source"] == "hook"
+
+
+@pytest.mark.parametrize("field", ["thinking_text", "content_blocks"])
+async def test_a_changed_field_beside_the_content_replaces_the_history(tmp_path: Path, field: str) -> None:
+    answer = {"role": "assistant", "content": "ok"}
+    more = {"thinking_text": "hm", "content_blocks": [{"type": "text", "text": "ok"}]}[field]
+    async with PersistentContextManager(tmp_path / "log.jsonl") as manager:
+        for message in (answer, {**answer, field: more}, answer):
+            await manager.set_messages([{"role": "user", "content": "go"}, message])
+            assert (field in (await manager.get_messages())[1]) == (field in message)

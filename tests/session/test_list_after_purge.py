@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from amplifier_module_context_persistent import PersistentContextManager
+from amplifier_module_context_persistent.session.store import Store
 from tests.support.commands import run
 
 KEY = "sk-leaked-0123456789"
@@ -114,3 +115,65 @@ async def test_what_is_said_after_a_purge_is_stored_as_it_is(tmp_path: Path) -> 
         again = {"role": "user", "content": f"Use {KEY} all the same."}
         await manager.set_messages([*SAID, again])
         assert said(await manager.get_messages())[-1] == again["content"]
+
+
+@pytest.mark.parametrize("change", ["clear", "rewind"])
+@pytest.mark.parametrize("is_purged_after", [True, False])
+async def test_an_agent_begins_anew_in_a_purged_session(tmp_path: Path, change: str, *, is_purged_after: bool) -> None:
+    """It clears or rewinds the history itself, and then sets the same list: it means the list."""
+    async with PersistentContextManager(tmp_path / "log.jsonl") as manager:
+        await manager.set_messages(SAID)
+        for is_change in (is_purged_after, not is_purged_after):
+            if is_change and change == "clear":
+                await manager.clear()
+            elif is_change:
+                await manager.rewind(to=1)
+            else:
+                await purge(tmp_path / "log.jsonl", ["--redact", KEY], "")
+                if not is_purged_after:
+                    await manager.set_messages(SAID)
+        await manager.set_messages([*SAID, THREE])
+        assert said(await manager.get_messages()) == ["one", "your key is [redacted]", "two", "Yes.", "three"]
+
+
+async def test_an_edit_in_the_middle_counts_in_a_purged_session(tmp_path: Path) -> None:
+    async with PersistentContextManager(tmp_path / "log.jsonl") as manager:
+        await manager.set_messages(SAID)
+        await purge(tmp_path / "log.jsonl", ["--redact", KEY], "")
+        await manager.set_messages(SAID)
+        await manager.set_messages([*SAID[:2], {"role": "user", "content": "[cleared]"}, SAID[3], THREE])
+        assert said(await manager.get_messages()) == ["one", "your key is [redacted]", "[cleared]", "Yes.", "three"]
+
+
+async def test_an_agent_without_ids_goes_on_after_its_messages_were_purged(tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    async with PersistentContextManager(path) as manager:
+        await manager.set_messages([*SAID, THREE])
+        last_id = (await manager.get_messages())[2]["metadata"]["message_id"]
+    await purge(path, ["--before", "LAST"], last_id)
+    async with PersistentContextManager(path) as manager:
+        own = [*SAID[2:], THREE]
+        for text in ("four", "five"):
+            own.append({"role": "user", "content": text})
+            await manager.set_messages(own)
+            assert said(await manager.get_messages()) == said(own)
+
+
+async def test_a_purge_between_comparing_and_storing_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The list is read once more under the log's lock."""
+    path = tmp_path / "log.jsonl"
+    async with PersistentContextManager(path) as manager:
+        await manager.set_messages(SAID)
+        append = Store.append
+
+        async def purge_first(store: Store, *arguments: Any, **options: Any) -> Any:
+            monkeypatch.undo()
+            await purge(path, ["--redact", KEY], "")
+            return await append(store, *arguments, **options)
+
+        monkeypatch.setattr(Store, "append", purge_first)
+        await manager.set_messages([*SAID, THREE])
+        assert said(await manager.get_messages()) == ["one", "your key is [redacted]", "two", "Yes.", "three"]
+    assert KEY.encode() not in path.read_bytes()

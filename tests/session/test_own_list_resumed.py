@@ -97,8 +97,13 @@ async def test_an_old_list_does_not_bring_back_what_was_hidden(tmp_path: Path, h
         left = said(await manager.get_messages())
         await manager.set_messages(OLD)
         assert said(await manager.get_messages()) == left
-        await manager.set_messages([*OLD, user("unheard")])
-        assert said(await manager.get_messages()) == [*left, "unheard"]
+        own = [*OLD]
+        new = []
+        for text in ("unheard", "2", "3"):
+            own.append(user(text))
+            new.append(text)
+            await manager.set_messages(own)
+            assert said(await manager.get_messages()) == [*left, *new]
 
 
 async def test_another_process_rewinds_while_the_agent_runs(tmp_path: Path) -> None:
@@ -136,3 +141,48 @@ async def test_an_agent_does_not_hide_what_another_process_added(tmp_path: Path)
         await other.add_message(user("from elsewhere"))
         await manager.set_messages([*OLD, user("2"), agent("final")])
         assert said(await manager.get_messages()) == [*said(OLD), "2", "draft", "from elsewhere"]
+
+
+async def test_a_list_that_was_ignored_is_not_known_afterwards(tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    await begun(path)
+    async with PersistentContextManager(path) as manager:
+        await manager.set_messages([*OLD, user("2"), agent("part")])
+        await manager.add_message(user("typed"))
+        for _ in range(2):
+            await manager.set_messages([*OLD, user("2"), agent("whole"), user("typed")])
+            assert said(await manager.get_messages()) == [*said(OLD), "2", "part", "typed"]
+
+
+async def test_a_repeated_word_after_a_reset_is_not_taken_for_the_hidden_one(tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    async with PersistentContextManager(path) as manager:
+        await manager.set_messages([user("1"), agent("ok"), user("2"), agent("b"), user("continue")])
+        await manager.rewind(to=1)
+    async with PersistentContextManager(path) as manager:
+        await manager.set_messages([user("1"), agent("ok"), user("continue"), agent("new work")])
+        assert said(await manager.get_messages()) == ["1", "ok", "continue", "new work"]
+
+
+async def test_timed_messages_need_no_reset(tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    await begun(path)
+    resets = path.read_bytes().count(b"reset_begin")
+    async with PersistentContextManager(path) as manager:
+        own = [*OLD]
+        for second in range(4):
+            own.append(user(f"m{second}") | {"metadata": {"timestamp": f"2031-01-01T00:00:0{second}Z"}})
+            await manager.set_messages(own)
+    assert path.read_bytes().count(b"reset_begin") == resets
+
+
+async def test_an_agent_with_memory_files_may_change_what_it_added(tmp_path: Path) -> None:
+    (tmp_path / "M.md").write_text("memo")
+    path = tmp_path / "log.jsonl"
+    files = [str(tmp_path / "M.md")]
+    async with PersistentContextManager(path, memory_files=files) as manager:
+        await manager.set_messages(OLD)
+    async with PersistentContextManager(path, memory_files=files) as manager:
+        await manager.set_messages([*OLD, user("2"), agent("The fi")])
+        await manager.set_messages([*OLD, user("2"), agent("The first"), user("3")])
+        assert said(await manager.get_messages())[-3:] == ["2", "The first", "3"]
