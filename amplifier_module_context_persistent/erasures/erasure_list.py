@@ -16,6 +16,7 @@ import os
 import stat
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 from ..hosts import projects_dirs
@@ -150,9 +151,8 @@ def read_erasures(place: ListPlace | None = None) -> Noted:
     found: dict[str, Erasure] = {}
     lifted = set[str]()
     place = erasures_path() if place is None else place
-    lines = _whole_lines(place)
-    for number, line in enumerate(lines, 1):
-        if not line.strip() or lines[number : number + 1] == [_TORN_BEFORE]:
+    for number, (line, following) in enumerate(pairwise(_lines_and_rest(place)), 1):
+        if not line.strip() or following == _TORN_BEFORE:
             continue
         try:
             value = json.loads(line)
@@ -162,24 +162,34 @@ def read_erasures(place: ListPlace | None = None) -> Noted:
             if "erased" in value:
                 found[str(value["salt"])] = erasure_from(value)
         except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError) as error:
+            if isinstance(error, json.JSONDecodeError) and _begins_mark(following):
+                continue
             raise _damaged(place, number) from error
     return found, lifted
 
 
-def _whole_lines(place: ListPlace) -> Sequence[str | bytes]:
-    """Return the lines of a list, without a torn last line, which an append that was killed left.
+def _lines_and_rest(place: ListPlace) -> Sequence[str | bytes]:
+    """Return the lines of a list, and last what follows them: nothing, or a torn line that a killed append left.
 
-    Nothing was removed yet when that append was killed, so the line says nothing.
+    Nothing was removed yet when that append was killed, so a torn line says nothing.
     """
     if isinstance(place, str):
         from ..log.postgres.erasure_rows import erasure_lines  # its driver is an extra
 
-        return erasure_lines(place)
+        return [*erasure_lines(place), ""]
     try:
         check_regular(place.stat(), place)
-        return place.read_bytes().split(b"\n")[:-1]
+        return place.read_bytes().split(b"\n")
     except FileNotFoundError:
         return []
+
+
+def _begins_mark(line: str | bytes) -> bool:
+    """Tell whether a line is a part of `_TORN_BEFORE`: the append that was to close the line before was killed, too.
+
+    Every line begins as the mark does, so the line before is torn only if it cannot be read either.
+    """
+    return isinstance(line, bytes) and bool(line) and _TORN_BEFORE.startswith(line)
 
 
 def _damaged(place: ListPlace, number: int) -> OSError:

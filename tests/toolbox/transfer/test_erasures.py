@@ -395,6 +395,33 @@ def test_a_damaged_note_says_what_it_can() -> None:
         erasures()
 
 
+MARK = b'{"torn_before":true}'
+
+
+@pytest.mark.parametrize("written", [MARK[:1], MARK[:9], MARK])
+def test_an_append_that_is_killed_as_it_closes_a_torn_line_says_nothing(written: bytes) -> None:
+    """The list can be read at once, and after the next append."""
+    names = SourceNames(("log:1",))
+    first, second = (erasure_of(names, SESSION, time=f"2026-01-0{day}T09:00:00Z") for day in (1, 2))
+    note_erasure(first)
+    with erasures_path().open("ab") as file:
+        file.write(b'{"erased":"sess')
+        file.write(b"\n" + written)
+    assert erasures() == [first]
+    note_erasure(second)
+    assert [one.time for one in erasures()] == [first.time, second.time]
+
+
+@pytest.mark.parametrize("torn", [b"{", b'{"', b'{"erased', MARK[:3]])
+def test_a_whole_line_before_a_torn_one_is_in_force(torn: bytes) -> None:
+    """The beginning of a torn line may be the beginning of the mark, too."""
+    first = erasure_of(SourceNames(("log:1",)), SESSION, time="2026-01-01T09:00:00Z")
+    note_erasure(first)
+    with erasures_path().open("ab") as file:
+        file.write(torn)
+    assert erasures() == [first]
+
+
 def test_a_fifo_in_the_place_of_the_note_is_not_waited_for() -> None:
     """It is an error, since nobody knows what was erased."""
     erasures_path().parent.mkdir(parents=True, exist_ok=True)
