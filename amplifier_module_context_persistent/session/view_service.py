@@ -414,7 +414,8 @@ class ViewService:
             (outcome,) = log.append([self._history.carrying([Deferred(record, index)], lambda _: [])])
         except LogError as error:
             self._history.deferred.add(*side_records, of=index)
-            logger.error("the plan could not be stored and lives in memory only: %s", error)  # noqa: TRY400 - it needs no traceback
+            until = "waits for the next append" if side_records else "is in memory only"
+            logger.error("the plan could not be stored and %s: %s", until, error)  # noqa: TRY400 - it needs no traceback
             return str(error)
         if isinstance(outcome, Exception):
             raise outcome

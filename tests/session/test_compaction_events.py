@@ -12,10 +12,13 @@ from amplifier_core.llm_errors import ContextLengthError
 from amplifier_core.message_models import ChatResponse, TextBlock, Usage
 
 from amplifier_module_context_persistent import InMemoryContextManager, PersistentContextManager
+from amplifier_module_context_persistent.errors import AppendError
+from amplifier_module_context_persistent.log.file_log import FileLog
 from amplifier_module_context_persistent.session.event_names import EVENTS
 from tests.support.messages import user
 from tests.support.places import DOCS
 from tests.support.real_sessions import Host
+from tests.support.recorded_sessions import controls
 
 STARTED, FINISHED = "context:compaction_started", "context:compaction_finished"
 
@@ -123,6 +126,33 @@ async def test_a_session_without_a_compaction_tells_of_none(tmp_path: Path) -> N
     await manager.get_messages_for_request()
     await manager.close()
     assert not host.of(STARTED, FINISHED)
+
+
+@pytest.mark.parametrize("receipts", [True, False])
+async def test_a_plan_that_cannot_be_stored_is_told_and_stored_with_receipts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, receipts: bool
+) -> None:
+    """The logged error says what becomes of the plan."""
+    host, path = Host(), tmp_path / "log.jsonl"
+    manager = PersistentContextManager(
+        path, coordinator=host, tokenizer="estimate", max_tokens=4_000, recipient="somebody", receipts=receipts
+    )
+    for number in range(40):
+        await manager.add_message(user(f"question {number}"))
+        await manager.add_message({"role": "assistant", "content": "words " * 100})
+    with monkeypatch.context() as patch:
+        patch.setattr(FileLog, "append", _no_room)
+        await manager.get_messages_for_request()
+    assert host.of("context:plan_not_stored")
+    becomes = "waits for the next append" if receipts else "is in memory only"
+    assert f"the plan could not be stored and {becomes}: no room" in caplog.text
+    await manager.add_message(user("and on"))
+    await manager.close()
+    assert len(controls(path, "side_plan")) == receipts
+
+
+def _no_room(*_: Any) -> None:
+    raise AppendError("no room")
 
 
 def test_every_event_is_in_the_table_of_events() -> None:
