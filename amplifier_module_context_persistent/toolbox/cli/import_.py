@@ -395,14 +395,15 @@ def _show_one_of_many(report: Import, added: str) -> None:
 
 def _show_number_of_files(path: str, files: Sequence[ImportedFile]) -> None:
     """Print how many files a directory has, how many of them are no sessions, and how many the filters left out."""
-    line = f"{path}: {counted(len(files), 'file')}"
+    parts = list[str]()
     no_sessions = sum(not file.is_session for file in files)
     if no_sessions:
-        line += f", {no_sessions:,} of them no sessions"
+        parts.append("1 is no session" if no_sessions == 1 else f"{no_sessions:,} are no sessions")
     left_out = sum(file.is_left_out for file in files)
     if left_out:
-        line += f", {left_out:,} left out by the filters"
-    say(line)
+        parts.append(f"{left_out:,} {'is' if left_out == 1 else 'are'} left out by the filters")
+    number = counted(len(files), "file")
+    say(f"{path}: {number}; {', '.join(parts)}" if parts else f"{path}: {number}")
 
 
 def _sum_of_accounts(accounts: Sequence[Account]) -> Account:

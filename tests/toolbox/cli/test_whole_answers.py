@@ -71,7 +71,7 @@ def test_an_import_of_a_directory_names_what_is_no_session(strangers: int) -> No
     for number in range(strangers):
         Path(f"d/{number}.jsonl").write_text("no\n")
     files = "1 file" if strangers == 0 else f"{1 + strangers} files"
-    of_them = f", {strangers} of them no sessions" if strangers else ""
+    of_them = {0: "", 1: "; 1 is no session"}.get(strangers, f"; {strangers} are no sessions")
     why = "this is no JSON; a chat as plain text or Markdown is not read"
     assert said("import", "d") == [
         f"d: {files}{of_them}",
