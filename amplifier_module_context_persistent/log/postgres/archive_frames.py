@@ -18,8 +18,6 @@ from .rows import Columns
 if TYPE_CHECKING:
     from .connection import Connection
 
-    Connection = Connection
-
 _CODES = "hhhQIq"
 """The `struct` format of each field of `Columns`, in order. The fields are packed little-endian, column by column."""
 _ROW_BYTES = struct.calcsize(f"<{_CODES}")

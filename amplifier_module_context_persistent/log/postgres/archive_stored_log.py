@@ -38,8 +38,6 @@ from .stored_lines import StoredLines
 if TYPE_CHECKING:
     from .connection import Connection
 
-    Connection = Connection
-
 Part = tuple[list[bytes], list[Columns]]
 """Lines of a frame, and their columns."""
 

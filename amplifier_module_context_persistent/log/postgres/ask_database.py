@@ -17,8 +17,6 @@ from .server_connections import ServerError, using, was_conflict
 if TYPE_CHECKING:
     from .connection import Connection
 
-    Connection = Connection
-
 logger = logging.getLogger(__name__)
 
 T = TypeVar("T")

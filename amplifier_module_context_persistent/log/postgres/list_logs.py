@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from ..database_location import Location
     from .connection import Connection
 
-    Connection = Connection
-
 
 _FIRST_PAGE, _LARGEST_PAGE = 200, 5_000
 _UNNAMED = """'"label":""'"""

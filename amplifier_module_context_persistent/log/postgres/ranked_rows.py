@@ -24,8 +24,6 @@ from .sqlstates import NO_RIGHTS
 if TYPE_CHECKING:
     from .connection import Connection
 
-    Connection = Connection
-
 ANSWER_S = 10.0
 CHUNK = 256
 """The number of adjacent messages that form a chunk, for a query that is limited to some parts of logs."""

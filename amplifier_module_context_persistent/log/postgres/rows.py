@@ -21,8 +21,6 @@ from .migration_steps import ARCHIVE
 if TYPE_CHECKING:
     from .connection import Connection
 
-    Connection = Connection
-
 MESSAGE, CONTROL, OTHER, INDEXED, RECEIPT = range(5)
 """Kinds of rows, in this order: a message record, whose line must be read; a control record, whose line must be read;
 any other line, which must be scanned; a sound message whose columns have all facts for the index; a sound receipt (the

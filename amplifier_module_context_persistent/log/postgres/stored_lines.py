@@ -29,8 +29,6 @@ from .server_connections import read_steps
 if TYPE_CHECKING:
     from .connection import Connection
 
-    Connection = Connection
-
 logger = logging.getLogger(__name__)
 
 _MOST_KEPT_BYTES = 8 * FRAME_BYTES
@@ -41,7 +39,7 @@ class StoredLines:
 
     Args:
         schema: the tables' schema.
-        shown: the log's location, for errors.
+        shown_location: the log's location, for errors.
     """
 
     def __init__(self, schema: str, shown_location: str) -> None:

@@ -47,7 +47,7 @@ class UnknownOutcome:
     """The sent lines of the current append, which may be stored, and those of an earlier append that got no answer.
 
     Args:
-        shown: the log's name, for errors and warnings.
+        shown_location: the log's name, for errors and warnings.
         stored: the log's lines on the server.
         known: returns the log's row at the last reading.
     """
