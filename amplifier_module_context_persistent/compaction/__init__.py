@@ -12,7 +12,8 @@ Rules of this package:
   follow it change a draft.
 
 Where things are done:
-- the budget: `request_budget`; limits in bytes and images: `provider_limits`;
+- the budget: `request_budget`; limits in bytes and images: `provider_limits` (the line in an image's place:
+  `messages/media_blocks`);
 - what must stay: `always_kept`, `protected_ends`; a file that was changed after it was read: `stale_reads`;
 - how a long text is shortened: `shorter_forms`, a person's by `persons_words`, an answer by `answer_items`, tables by
   `whole_rows`;

@@ -6,5 +6,6 @@ deletions write it, and imports, syncs and a running session's `set_messages` ap
 Where things are done:
 - what an erasure says: `erasure_record`;
 - the lists of erasures, in homes, in directories with copies, and in databases: `erasure_list`;
-- the rule by which a purged text is found again: `text_rule`.
+- the rule by which a purged text is found again: `text_rule`;
+- which purges a log has records of, and their erasures: `purges_of_log`.
 """

@@ -2,7 +2,8 @@
 
 Rules of this package:
 - Callers use `redact` only. Exports, reports, purges and requests all use it, so that they find the same secrets.
-- The rules are tables: `formats` (how a secret itself looks), `places` (where it is), `names` (the name beside it).
+- The rules are tables: `formats` (how a secret itself looks), `places` (where it is), `names` (the name beside it, and
+  the values that are only placeholders or examples).
 - The time of every search grows at most in proportion to the length of the text.
 
 Where things are done:
