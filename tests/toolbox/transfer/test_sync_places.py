@@ -12,6 +12,7 @@ import pytest
 from amplifier_module_context_persistent.log import file_trust
 from amplifier_module_context_persistent.paths import LOG_NAME
 from amplifier_module_context_persistent.toolbox.transfer.sync_and_backup import (
+    join_labels,
     sync_erasures,
     sync_sessions,
     what_disk_takes,
@@ -133,6 +134,82 @@ def test_a_read_only_place_is_copied_from(
     assert files_below(stick) == before
 
 
+def read_only(monkeypatch: pytest.MonkeyPatch, place: Path) -> None:
+    """Have the disk of a place refuse to be written to."""
+    monkeypatch.setattr(sync_sessions, "why_read_only", lambda root: f"{place} is locked" if root == place else "")
+
+
+def names_apart(laptop: Home, desktop: Home, stick: Path) -> None:
+    """The stick has a name and one turn more, and the desktop has a tag."""
+    laptop.says("talk", "one")
+    carry(stick, laptop, desktop)
+    laptop.says("talk", "two")
+    laptop.run("rename", "talk", "cart bug")
+    carry(stick, laptop)
+    desktop.run("tag", "talk", "shop")
+
+
+def test_no_names_are_joined_with_those_of_a_read_only_place(
+    laptop: Home, desktop: Home, stick: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The home's copy would get them from there, but the place would have to get the home's first."""
+    names_apart(laptop, desktop, stick)
+    read_only(monkeypatch, stick)
+    before = files_below(stick)
+    for more in (["--dry-run"], []):
+        assert f"LEFT: talk: {stick} is locked" in desktop.run("sync", stick, *more, code=1).output
+    assert desktop.texts("talk") == ["one"]
+    assert files_below(stick) == before
+
+
+def test_a_read_only_place_that_has_all_names_and_tags_is_copied_from(
+    laptop: Home, desktop: Home, stick: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names_apart(laptop, desktop, stick)
+    laptop.run("tag", "talk", "shop")
+    carry(stick, laptop)
+    read_only(monkeypatch, stick)
+    before = files_below(stick)
+    monkeypatch.setattr(join_labels, "open_log", lambda *_, **__: pytest.fail("the place is read-only"))
+    for more in (["--dry-run"], []):
+        desktop.run("sync", stick, *more)
+    assert desktop.texts("talk") == ["one", "two"]
+    assert files_below(stick) == before
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such permissions")
+def test_no_names_are_joined_with_those_of_a_copy_that_every_user_may_write(
+    laptop: Home, desktop: Home, stick: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(file_trust, "keeps_permissions", lambda _: True)
+    names_apart(laptop, desktop, stick)
+    copy_of(stick).chmod(0o777)
+    before = files_below(stick)
+    for more in (["--dry-run"], []):
+        assert f"{copy_of(stick)}: every user may write the log" in desktop.run("sync", stick, *more, code=1).output
+    assert files_below(stick) == before
+
+
+@pytest.mark.parametrize("locked", ["home", "stick"])
+def test_both_histories_are_kept_only_if_both_sides_can_be_written_to(
+    laptop: Home, desktop: Home, stick: Path, monkeypatch: pytest.MonkeyPatch, locked: str
+) -> None:
+    laptop.says("talk", "one")
+    carry(stick, laptop, desktop)
+    laptop.says("talk", "from the laptop")
+    desktop.says("talk", "from the desktop")
+    carry(stick, laptop)
+    place = stick if locked == "stick" else desktop.root / ".amplifier" / "projects"
+    read_only(monkeypatch, place)
+    before = files_below(stick)
+    for more in (["--dry-run"], []):
+        told = desktop.run("sync", stick, "--keep", "both", *more, code=1).output
+        assert "LEFT: talk: they part at" in told
+        assert f"; {place} is locked" in told
+    assert desktop.sessions() == ["talk"]
+    assert files_below(stick) == before
+
+
 def test_a_list_that_cannot_be_written_in_another_place_keeps_no_session_from_coming(
     laptop: Home, desktop: Home, stick: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -219,3 +296,14 @@ def test_a_home_without_sessions_gets_those_of_a_place(laptop: Home, desktop: Ho
     assert "1 session would be brought in step" in desktop.run("sync", stick, "--dry-run").output
     desktop.run("sync", stick)
     assert desktop.sessions() == ["talk"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such names")
+def test_a_new_home_takes_every_name_that_its_disk_takes(laptop: Home, desktop: Home, stick: Path) -> None:
+    """It has no directory of projects yet."""
+    laptop.says("was:ist", "one")
+    carry(stick, laptop)
+    shutil.rmtree(desktop.root / ".amplifier")
+    assert "1 session would be brought in step" in desktop.run("sync", stick, "--dry-run").output
+    desktop.run("sync", stick)
+    assert desktop.sessions() == ["was:ist"]

@@ -79,13 +79,13 @@ def join_labels(log: str, copy: str, *, in_this_home: bool) -> None:
         copy_reader.follow()
         base, ours, theirs = _labels(log_reader, copy_reader)
     joined = _joined(base, ours, theirs)
+    if (joined.name, joined.tags) == (ours.name, ours.tags):  # the log need not even be one that can be written to
+        return
 
     def prepare(index: Index) -> list[bytes]:
         known = index.session
         if (known.name, known.tags) != (ours.name, ours.tags):
             raise SyncError(MEANWHILE)
-        if (joined.name, joined.tags) == (ours.name, ours.tags):
-            return []
         return [encode_control("label", title=joined.name, tags=list(joined.tags), time=joined.time)]
 
     append_all(open_log(log, is_carried_copy=not in_this_home), prepare)

@@ -39,7 +39,7 @@ from ..host_files.find_host_copies import backups
 from ..host_files.write_host_files import is_unfinished, making_session, write_host_files
 from .append_to_copy import OPEN, append_to_copy
 from .copy_in_form import copy_in_form, size_in_form
-from .join_labels import join_labels
+from .join_labels import has_labels_of, join_labels
 from .relation_of_copies import Parting, Relation, compare_logs, why_damaged
 from .replace_copy import replace_copy
 from .room_for_copies import Room, log_bytes_of, room_of_more, room_of_new_copy, room_of_replacement
@@ -114,8 +114,6 @@ class Sync:
             step = self._plan_both(pair.here, pair.there)
         if step.to is not None and (why := self._why_not_written(step, step.to)):
             return Step(pair.session_id, What.LEFT, parting=step.parting, why=why)
-        if step.what is What.LABELED and (why := _why_not_written(step.source)):
-            return Step(pair.session_id, What.LEFT, why=why)
         if step.what is What.APPEND and stored_name(step.target) is None and is_archived_session(step.target):
             return replace(step, unpacked_bytes=size_of_log(step.target))
         return step
@@ -129,8 +127,15 @@ class Sync:
             return why_name_refused(to.root, target.parents[2].name, target.parent.name) if to.root is not None else ""
         if why := _why_not_written(step.target):
             return why
-        is_appended_to = step.what is What.APPEND and to.root is not None and not to.is_this_home
-        return why_copy_distrusted(step.target) if is_appended_to else ""
+        other = self.there if to is self.here else self.here
+        match step.what:
+            case What.APPEND:
+                return _why_not_appended_to(step.target, to)
+            case What.LABELED:
+                return _why_not_labeled(step, other)
+            case What.FORK:  # both sides get the fork
+                return why_read_only(other.root)
+        return ""
 
     def _rooms(self, step: Step) -> Iterator[tuple[Side, Room]]:
         """Yield the room that a step needs on each side that is a directory."""
@@ -227,8 +232,8 @@ class Sync:
         """Return the step for a further copy of a session that the other side has more than once.
 
         Programs that carry folders make such copies, also if two machines synced with the folder before the program had
-        carried it. The copy is brought in step like the first one. If this home has less than the first copy, the
-        further copy grows from the first one.
+        carried it. The copy is brought in step with this home like the first one. If this home has less than the
+        first copy, and the first copy has all that the further copy has, the further copy grows from the first one.
         """
         found = compare_logs(str(first.path), str(second.path))
         if found.relation is Relation.OTHER:  # another session of the same id, in another project
@@ -381,6 +386,25 @@ def _why_not_written(log: str) -> str:
     if stored_name(log) is not None:
         return ""
     return why_linked(log) or (OPEN if is_open(log) else "")
+
+
+def _why_not_appended_to(log: str, side: Side) -> str:
+    """Return the reason why a log of a side is not appended to; "" if there is none, and for this home's logs."""
+    return why_copy_distrusted(log) if side.root is not None and not side.is_this_home else ""
+
+
+def _why_not_labeled(step: Step, side: Side) -> str:
+    """Return the reason why a step's source cannot get its target's names and tags; "" if it can, or has them.
+
+    `side` is the side of the source.
+    """
+    why = why_read_only(side.root) or _why_not_written(step.source) or _why_not_appended_to(step.source, side)
+    if not why:
+        return ""
+    with closing(open_reader(step.source)) as source, closing(open_reader(step.target)) as target:
+        source.follow()
+        target.follow()
+        return "" if has_labels_of(source, target) else why
 
 
 def _why_replaced(relation: Relation) -> What:

@@ -122,8 +122,8 @@ class Step:
 def pairs_of(here: Sequence[SessionFile], there: Sequence[SessionFile]) -> list[Pair]:
     """Pair the sessions of two sides by their ids, if possible within the same project.
 
-    If the other side has more copies of a session than this one, the largest is paired first, and each of the others is
-    paired with the same session (`Pair.first`).
+    If the other side has more copies of a session than this one, a copy in the same project is paired first, whatever
+    its size, and then the largest. Each further copy is paired with the same session (`Pair.first`).
     """
     ours_by_id, theirs_by_id = _by_id(here), _by_id(there)
     pairs = []

@@ -23,7 +23,7 @@ def why_read_only(root: Path | None) -> str:
     """Return the reason why a place cannot be written to, with what to do; "" if it can, or is a database."""
     if root is None:
         return ""
-    existing = next(path for path in (root, *root.parents) if path.exists())  # a new home has no projects yet
+    existing = _nearest_existing(root)
     if os.access(existing, os.W_OK):
         return ""
     if sys.platform != "win32":
@@ -47,9 +47,15 @@ def why_name_refused(root: Path | None, *names: str) -> str:
     return ""
 
 
+def _nearest_existing(root: Path) -> Path:
+    """Return a directory, or the nearest one above it that exists: a new home has no directory of projects yet."""
+    return next(path for path in (root, *root.parents) if path.exists())
+
+
 @cache
 def _takes(root: Path, signs: str) -> bool:
-    probe = root / f".context-probe-{os.getpid()}{signs}"
+    existing = _nearest_existing(root)
+    probe = existing / f".context-probe-{os.getpid()}{signs}"
     try:
         probe.mkdir()
     except OSError as error:
