@@ -149,13 +149,12 @@ def purge(
         path = path_of(session) if session is not None else last_path()
         planned = [_plan(path, what)]
         sessions = [session_file(path)]
-        below = sub_agents_of([path], sessions_here(everywhere=True)) if not what.is_torn_only else []
+        holding = _say_sub_agents(sessions[0], what, report)
     else:
         planned, sessions = _plan_chosen(wanted, what, report, everywhere=everywhere)
-        below = []
+        holding = []
     _tell_other_capitals(redacted_text, sessions, report)
-    is_left = _say_sub_agents(below, what, report)
-    context.exit(_purge(planned, sessions, what, rule, report, yes=yes, is_left=is_left))
+    context.exit(_purge(planned, sessions, what, rule, report, yes=yes, holding=holding))
 
 
 def _check_says_which(wanted: SessionFilter, before: str | None, *, everywhere: bool, removes_texts: bool) -> None:
@@ -301,18 +300,18 @@ def _purge(
     report: PurgeReport,
     *,
     yes: bool,
-    is_left: bool,
+    holding: Sequence[SessionFile],
 ) -> int:
     """Print what a purge would remove, ask for a confirmation, purge, and return the exit code.
 
     Args:
         planned: the plan for each session.
-        sessions: the sessions.
+        sessions: the sessions that were looked at, each with its project.
         what: the options.
         rule: makes the rule for later imports.
         report: gets all that is printed.
         yes: whether the question is answered already.
-        is_left: whether another session holds what is to go.
+        holding: the sessions of sub-agents that hold the text to remove; this purge does not change them.
 
     Raises:
         UnusableError: a session cannot be purged.
@@ -320,7 +319,9 @@ def _purge(
     unread = [session for session in planned if session.error]
     todo = [session for session in planned if not session.is_nothing]
     _show_plan(planned, what, report)
-    is_left = is_left or any(session.remaining.is_certain for session in planned)
+    for sub_agent in holding:
+        planned[0].remaining.copies.append(f"{sub_agent.path}: a sub-agent's session")
+    is_left = bool(holding) or any(session.remaining.is_certain for session in planned)
     if not what.is_torn_only:
         is_left = _say_copies(planned, what, report) or is_left
     if not todo:
@@ -377,13 +378,17 @@ def _check_removes_no_more(planned: SessionPurge, what: Purge) -> None:
         raise PurgeError(f"{added} would go now than when you were asked; nothing was purged; look again")
 
 
-def _say_sub_agents(below: Sequence[SessionFile], what: Purge, report: PurgeReport) -> bool:
-    """Print which sessions of sub-agents a purge of their parent leaves. Return whether one of them holds the text."""
+def _say_sub_agents(parent: SessionFile, what: Purge, report: PurgeReport) -> list[SessionFile]:
+    """Print which sessions of sub-agents a purge of their parent leaves. Return those that hold the text to remove."""
+    if what.is_torn_only:
+        return []
+    below = sub_agents_of([str(parent.path)], sessions_here(everywhere=True))
     holding = [session for session in below if not _holds_nothing(str(session.path), what)]
+    whose = f"a sub-agent's session of {one_line(parent.id)}"
     for session in holding:
         holds = "holds it too" if what.redact else "is not purged"
-        report.say(f"{one_line(str(session.path))}, a sub-agent's session of it, {holds}: purge it by its id.")
-    return what.redact is not None and bool(holding)
+        report.say(f"{one_line(str(session.path))}, {whose}, {holds}: purge it by its id.")
+    return holding if what.redact else []
 
 
 def _show_plan(planned: Sequence[SessionPurge], what: Purge, report: PurgeReport) -> None:

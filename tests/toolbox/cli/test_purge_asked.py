@@ -53,11 +53,20 @@ def write_sub_agent(said: list[dict[str, Any]]) -> None:
 
 
 def test_a_sub_agents_session_that_holds_the_text_is_named() -> None:
-    write_sub_agent(SAID)
+    write_sub_agent([{"role": "user", "content": f"the helper saw {KEY}"}])
     done = run("purge", "talk", "--redact", KEY, "--yes", code=1)
-    shows(done.stdout, "kid", "a sub-agent's session of it, holds it too", "purge it by its id")
+    shows(done.stdout, "kid", "a sub-agent's session of talk, holds it too", "purge it by its id")
     assert KEY not in log_of("talk").read_text()
     shows(run("purge", "kid", "--redact", KEY, "--yes").stdout, "Done.")
+
+
+def test_a_sub_agents_session_that_holds_the_text_is_named_in_json() -> None:
+    """Also if nothing is to be purged from the parent's session."""
+    write_sub_agent([{"role": "user", "content": f"the helper saw {KEY}"}])
+    for removed in (1, 0):
+        answer = json.loads(run("purge", "talk", "--redact", KEY, "--yes", "--json", code=1).stdout)
+        assert len(answer["purged"]) == removed
+        assert answer["copies_that_stay"] == [f"{log_of('kid')}: a sub-agent's session"]
 
 
 def test_a_sub_agents_session_without_the_text_is_not_named() -> None:
