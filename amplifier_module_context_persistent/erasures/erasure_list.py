@@ -16,7 +16,6 @@ import os
 import stat
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from itertools import pairwise
 from pathlib import Path
 
 from ..hosts import projects_dirs
@@ -29,8 +28,9 @@ BACKUP_NAME = "context-backup.jsonl"
 """The name of the file that marks a directory as a backup (`backup_sessions.py`) and holds its list of erasures."""
 ListPlace = Path | str
 """The place of a list: a file's path, or the location of a database."""
-_TORN_BEFORE = b'{"torn_before":true}'
-"""The line that says that the line before it is torn: an append was killed, and the next append closed the line."""
+_WITHOUT_END = b'{"torn_before":true}'
+"""The mark after a line that had no end of line when the next append closed it. If the line cannot be read, it is torn,
+because an append was killed."""
 
 
 def erasures_path() -> Path:
@@ -151,27 +151,32 @@ def read_erasures(place: ListPlace | None = None) -> Noted:
     found: dict[str, Erasure] = {}
     lifted = set[str]()
     place = erasures_path() if place is None else place
-    for number, (line, following) in enumerate(pairwise(_lines_and_rest(place)), 1):
-        if not line.strip() or following == _TORN_BEFORE:
+    lines = _lines_and_rest(place)
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
             continue
         try:
             value = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            if _is_without_end(lines, number):
+                continue
+            raise _damaged(place, number) from error
+        try:
             for salt in value.get("lifts", ()):
                 found.pop(str(salt), None)
                 lifted.add(str(salt))
             if "erased" in value:
                 found[str(value["salt"])] = erasure_from(value)
         except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError) as error:
-            if isinstance(error, json.JSONDecodeError) and _begins_mark(following):
-                continue
             raise _damaged(place, number) from error
     return found, lifted
 
 
 def _lines_and_rest(place: ListPlace) -> Sequence[str | bytes]:
-    """Return the lines of a list, and last what follows them: nothing, or a torn line that a killed append left.
+    """Return the lines of a list, and last what follows them without an end of line; usually nothing does.
 
-    Nothing was removed yet when that append was killed, so a torn line says nothing.
+    A killed append leaves a torn last line. Nothing was removed yet when it was killed, so a torn line says nothing. A
+    last line that can be read is whole: an editor saved the file without the end of the line.
     """
     if isinstance(place, str):
         from ..log.postgres.erasure_rows import erasure_lines  # its driver is an extra
@@ -184,12 +189,16 @@ def _lines_and_rest(place: ListPlace) -> Sequence[str | bytes]:
         return []
 
 
-def _begins_mark(line: str | bytes) -> bool:
-    """Tell whether a line is a part of `_TORN_BEFORE`: the append that was to close the line before was killed, too.
+def _is_without_end(lines: Sequence[str | bytes], number: int) -> bool:
+    """Tell whether a line was written without its end: it is the last one, or `_WITHOUT_END` follows.
 
-    Every line begins as the mark does, so the line before is torn only if it cannot be read either.
+    A part of the mark counts too: the append that was to close the line may have been killed, too. Every line begins as
+    the mark does, so only a line that cannot be read is torn.
     """
-    return isinstance(line, bytes) and bool(line) and _TORN_BEFORE.startswith(line)
+    if number == len(lines):
+        return True
+    following = lines[number]
+    return isinstance(following, bytes) and bool(following) and _WITHOUT_END.startswith(following)
 
 
 def _damaged(place: ListPlace, number: int) -> OSError:
@@ -271,8 +280,8 @@ def append_to_list(line: bytes, file: Path) -> None:
     try:
         check_regular(files.fstat(fd), file)
         size = files.fstat(fd).st_size
-        is_torn = bool(size) and files.read(fd, 1, size - 1) != b"\n"
-        content = b"\n" + _TORN_BEFORE + b"\n" + line if is_torn else line
+        has_no_end = bool(size) and files.read(fd, 1, size - 1) != b"\n"
+        content = b"\n" + _WITHOUT_END + b"\n" + line if has_no_end else line
         if files.write(fd, content) != len(content):
             raise OSError(errno.ENOSPC, "there is no room for a line in the list", path)
         files.sync(fd)

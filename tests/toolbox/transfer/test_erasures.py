@@ -16,6 +16,7 @@ from amplifier_module_context_persistent.erasures.erasure_list import (
     erasures_path,
     lift,
     note_erasure,
+    note_erasures,
 )
 from amplifier_module_context_persistent.erasures.erasure_record import SESSION
 from amplifier_module_context_persistent.erasures.text_rule import TakenHashes, rule_of
@@ -420,6 +421,32 @@ def test_a_whole_line_before_a_torn_one_is_in_force(torn: bytes) -> None:
     with erasures_path().open("ab") as file:
         file.write(torn)
     assert erasures() == [first]
+
+
+def test_a_sound_last_line_without_its_end_is_in_force_and_stays_so() -> None:
+    """A person's editor may save the list so."""
+    first, second, third = (
+        erasure_of(SourceNames((f"log:{day}",)), SESSION, time=f"2026-01-0{day}T09:00:00Z") for day in (1, 2, 3)
+    )
+    note_erasures([first, second])
+    erasures_path().write_bytes(erasures_path().read_bytes().removesuffix(b"\n"))
+    assert erasures() == [first, second]
+    note_erasure(third)
+    assert erasures() == [first, second, third]
+    lift([first])
+    erasures_path().write_bytes(erasures_path().read_bytes().removesuffix(b"\n"))
+    assert erasures() == [second, third]
+
+
+@pytest.mark.parametrize("line", [b"[]", b'{"erased":1}', b'{"lifts":4}'])
+@pytest.mark.parametrize("after", [b"", b"\n" + MARK + b"\n"], ids=["at the end", "closed"])
+def test_a_line_without_its_end_that_can_be_read_is_not_torn(line: bytes, after: bytes) -> None:
+    """An append that is killed leaves no such line, so it is not known what it forbids."""
+    note_erasure(erasure_of(SourceNames(("log:1",)), SESSION, time="2026-01-01T09:00:00Z"))
+    with erasures_path().open("ab") as file:
+        file.write(line + after)
+    with pytest.raises(OSError, match="line 2 of this list of erasures is damaged"):
+        erasures()
 
 
 def test_a_fifo_in_the_place_of_the_note_is_not_waited_for() -> None:
