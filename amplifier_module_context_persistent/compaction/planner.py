@@ -75,10 +75,11 @@ class Goals:
     """The goal of the last stages, which leave out groups with a promise and shorten texts of any kind."""
 
     @classmethod
-    def of(cls, draft: Draft) -> Goals:
-        """Return the goals for a draft in which everything is kept."""
-        target = draft.target_tokens
-        above = draft.threshold_tokens - draft.target_tokens
+    def of(cls, draft: Draft, target: int | None = None) -> Goals:
+        """Return the goals for a draft in which everything is kept. Without `target`, they are for the draft's own."""
+        if target is None:
+            target = draft.target_tokens
+        above = draft.threshold_tokens - target
         fixed_size = draft.fixed_tokens + sum([draft.sizes[position] for position in draft.fixed])
         wanted = fixed_size + int(OLDER_SHARE * max(0, target - draft.unmovable_tokens))
         newest = fixed_size - draft.unmovable_tokens
@@ -91,7 +92,7 @@ class Goals:
         """Return the size of a view, in tokens, at which a stage stops.
 
         A stage that leaves out final answers or people's messages stops earlier: the view may be larger by the tokens
-        of the turn in progress. An early plan takes no more of these than any other plan.
+        of the turn in progress.
         """
         if stage < Stage.SHORTEN:
             return self.tokens
@@ -117,10 +118,11 @@ def compact(request: PlanRequest) -> Compaction:
     if not draft.fits(draft.target_tokens):
         shorten_repeated(draft)
     goals = Goals.of(draft)
+    late_goals = Goals.of(draft, draft.usual_target_tokens)
     forms = Forms(draft, strategy.promises)
     free_tokens = tokens_left_free(draft)
     draft.reserve(free_tokens)
-    stage = _run_stages(draft, forms, strategy, goals)
+    stage = _run_stages(draft, forms, strategy, goals, late_goals)
     older = _make_readable(draft, forms, strategy)
     # The estimate for inserted texts is given back: `_fit` counts all inserted texts exactly.
     draft.reserve(sum(map(cost_of, older.values())) - free_tokens)
@@ -173,8 +175,11 @@ def _rules_for(kept_entries: Sequence[Entry], *, offers_recall: bool) -> PlanRul
     return PlanRules(narrates=narrates, no_recall=refers and not offers_recall)
 
 
-def _run_stages(draft: Draft, forms: Forms, strategy: Strategy, goals: Goals) -> Stage:
+def _run_stages(draft: Draft, forms: Forms, strategy: Strategy, goals: Goals, late_goals: Goals) -> Stage:
     """Leave out groups and cut messages, stage by stage, until the view meets the goals.
+
+    The stages that leave out final answers or people's messages stop at `late_goals`, which are those of a plan with
+    the usual target: an early plan saves the price of tokens, and what these stages take would not come back.
 
     Returns:
         The last stage at which a form was taken; `Stage.FREE` if none was.
@@ -193,7 +198,7 @@ def _run_stages(draft: Draft, forms: Forms, strategy: Strategy, goals: Goals) ->
     for stage in STEPS:
         if draft.fits(goals.tokens):
             break  # the goals of later stages are not smaller
-        goal = goals.at(stage, draft)
+        goal = (goals if stage < Stage.SECOND_ANSWERS else late_goals).at(stage, draft)
         if not draft.fits(goal) and choose(draft, forms, _loss(draft, forms, strategy, stage), goal):
             reached = stage
     return reached

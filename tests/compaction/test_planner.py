@@ -645,6 +645,17 @@ def test_a_long_turn_in_progress_takes_no_final_answers_before_it_takes_peoples_
     assert goals.at(Stage.SECOND_ANSWERS, made) == goals.at(Stage.PEOPLE, made) > goals.at(Stage.TEXTS, made)
 
 
+@pytest.mark.parametrize("turn_in_progress", ["u:9 " + "t:150 " * 4, "u:9 " + "t:150 " * 8])
+@pytest.mark.parametrize("turns", [20, 22, 25, 30])
+def test_an_early_plan_leaves_out_no_answers_that_a_usual_plan_keeps(turns: int, turn_in_progress: str) -> None:
+    """Nor people's messages, also if not all of them fit and newest messages raise the goals."""
+    words = history("u:50 a:64 " * turns + turn_in_progress)
+    said = {f"m{place}" for place in range(2 * turns)}
+    usual, early = [said.intersection(compact(request_of(words, 3_600, target_share=s)).plan.keep) for s in (1, 0.86)]
+    assert usual <= early
+    assert usual < said
+
+
 @pytest.mark.parametrize("share", [1.0, 0.86])
 def test_an_early_plan_leaves_out_no_answers_that_fit_the_usual_target(share: float) -> None:
     """It saves the price of tokens, and what was concluded would not come back."""
