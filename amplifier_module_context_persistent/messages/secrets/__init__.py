@@ -12,7 +12,7 @@ Where things are done:
 - encodings are undone first: `readable`, `base64_text`, `hex_dumps`;
 - what commands get: `commands`, `flags`, `user_and_password`, `echoed_values`;
 - keys of known services: `by_form`; a secret beside its name in code and settings: `named_values`, and whether such a
-  value is a secret: `named_value`, `secret_values`, `evident_values`;
+  value is a secret: `judge_named_value`, `secret_values`, `evident_values`;
 - passwords in prose: `passwords_in_sentences`, `logins_in_sentences`, `services_in_sentences`, `linked_passwords`,
   `plain_words`, `values_before_names`, `answers_to_questions`;
 - what a person adds: `own_forms`; what is replaced before a message is stored: `known_keys`.

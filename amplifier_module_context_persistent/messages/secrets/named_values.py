@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from .evident_values import is_evident, near_value
 from .found import Secret
+from .judge_named_value import STARTS_LINE, NamedValue, is_secret_value
 from .labels import labelled_values
-from .named_value import STARTS_LINE, NamedValue, is_secret_value
 from .names import (
     Likelihood,
     is_faint,
