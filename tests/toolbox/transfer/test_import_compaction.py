@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from amplifier_module_context_persistent import PersistentContextManager
 from tests.support.commands import run
 from tests.support.imports import write_jsonl
 from tests.support.sessions_of_a_home import log_of
@@ -55,3 +56,26 @@ def test_the_session_can_go_on_after_it(tmp_path: Path) -> None:
     assert "The gist of it all." in json.dumps(plans()[-1])
     assert "question 3" in run("show", SESSION).stdout
     assert "damage: none" in run("verify", SESSION).stdout
+
+
+async def go_on(manager: PersistentContextManager) -> None:
+    await manager.add_message({"role": "user", "content": "own question"})
+    await manager.add_message({"role": "assistant", "content": "own answer"})
+
+
+@pytest.mark.parametrize("change", ["go on", "rewind", "clear", "compact"])
+async def test_a_compaction_is_no_news_for_a_session_that_was_changed_here(tmp_path: Path, change: str) -> None:
+    """The model's view of it stays as it is."""
+    run("import", write_jsonl(tmp_path / "rollout.jsonl", START), "--session", SESSION)
+    path = str(log_of(SESSION))
+    if change == "rewind":
+        run("rewind", SESSION, "1", "--yes")
+    elif change == "compact":
+        run("compact", SESSION, "--yes")
+    else:
+        async with PersistentContextManager(path, session_id=SESSION, durability="write") as manager:
+            await (go_on(manager) if change == "go on" else manager.clear())
+    before = log_of(SESSION).read_bytes()
+    for _ in range(2):
+        run("import", write_jsonl(tmp_path / "rollout.jsonl", [*START, COMPACTED]), "--session", SESSION)
+        assert log_of(SESSION).read_bytes() == before

@@ -133,3 +133,22 @@ def test_a_branch_of_an_erased_session_is_known_by_its_messages(tmp_path: Path, 
     done = run("import", source, "--session", "branch", code=None)
     assert "here on" in done.output
     assert not log_of("branch").exists() or "question 0" not in log_of("branch").read_text()
+
+
+def test_a_session_is_imported_though_another_with_the_same_beginning_was_deleted(tmp_path: Path) -> None:
+    """An agent gives the messages before a fork the same ids in both sessions."""
+    ids = [f"5f0e0000-0000-4000-8000-00000000000{number}" for number in range(6)]
+
+    def forked(name: str, session: str, user: str, agent: str) -> Path:
+        entries = [
+            says(ids[0], None, "question 0"),
+            answers(ids[1], ids[0], "msg_0", text("done"), stop="end_turn"),
+            says(user, ids[1], f"question of {session}"),
+            answers(agent, user, f"msg_{agent}", text("done"), stop="end_turn"),
+        ]
+        return write_jsonl(tmp_path / name, [entry | {"sessionId": session} for entry in entries])
+
+    run("import", forked("first.jsonl", "5f0e-1", *ids[2:4]), "--session", "first")
+    run("delete", "first", "--yes")
+    run("import", forked("second.jsonl", "5f0e-2", *ids[4:]), "--session", "second")
+    assert "question 0" in log_of("second").read_text()

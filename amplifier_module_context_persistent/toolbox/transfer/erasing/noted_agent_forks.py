@@ -7,6 +7,8 @@ id of the log that it was written from, its size, and the SHA-256 of its bytes; 
 - A file with the noted content is ours, and a purge writes it again without the text. A file with other content belongs
   to the agent, which went on with it: it is named and not touched.
 - A purge notes the new content before it replaces the file, so the file is recognised as ours at every moment.
+- A file that its agent moved is found by its name within the agent's directory. What was noted of it under its old path
+  and under its new one belongs together.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ import errno
 import hashlib
 import json
 import os
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
@@ -128,22 +131,37 @@ def agent_forks(log_id: str | None = None) -> list[AgentFork]:
     check_regular(status, place)
     known = _read(place, (status.st_ino, status.st_size, status.st_mtime_ns))
     wanted = known if log_id is None else [agent_fork for agent_fork in known if agent_fork.log_id == log_id]
-    there = [agent_fork for agent_fork in wanted if os.path.isfile(agent_fork.path) or agent_fork.parts()]
-    missing = [agent_fork for agent_fork in wanted if agent_fork not in there]
-    return [
-        *there,
-        *(replace(agent_fork, path=moved) for agent_fork in missing for moved in _moved_to(agent_fork.path)),
-    ]
+    found: dict[str, AgentFork] = {}  # copies, because `_read` keeps its result
+    missing: list[AgentFork] = []
+    for agent_fork in wanted:
+        if os.path.isfile(agent_fork.path) or agent_fork.parts():
+            found[agent_fork.path] = replace(agent_fork, contents=[*agent_fork.contents])
+        else:
+            missing.append(agent_fork)
+    for agent_fork, moved in _moved(missing):
+        same = found.setdefault(moved, replace(agent_fork, path=moved, contents=[]))
+        if same.log_id == agent_fork.log_id:
+            same.contents += agent_fork.contents
+    return list(found.values())
 
 
-def _moved_to(path: str) -> list[str]:
-    """Return the files with the name of a missing one in the directory of its agent, such as `~/.codex`."""
-    place = Path(path)
-    root = next((parent for parent in place.parents if parent.name.startswith(".")), None)
-    if root is None:
-        return []
-    below = (os.path.join(directory, place.name) for directory, _, names in os.walk(root) if place.name in names)
-    return [found for found in below if os.path.isfile(found)]
+def _moved(missing: Iterable[AgentFork]) -> Iterator[tuple[AgentFork, str]]:
+    """Yield the missing files with their new paths: files of their names in the directory of their agent.
+
+    Such a directory is `~/.codex`, and each is walked once.
+    """
+    sought: dict[Path, dict[str, list[AgentFork]]] = {}  # by the agent's directory, and by the file's name
+    for agent_fork in missing:
+        place = Path(agent_fork.path)
+        root = next((parent for parent in place.parents if parent.name.startswith(".")), None)
+        if root is not None:
+            sought.setdefault(root, {}).setdefault(place.name, []).append(agent_fork)
+    for root, by_name in sought.items():
+        for directory, _, names in os.walk(root):
+            for name in by_name.keys() & names:
+                path = os.path.join(directory, name)
+                if os.path.isfile(path):
+                    yield from ((agent_fork, path) for agent_fork in by_name[name])
 
 
 @lru_cache(maxsize=1)

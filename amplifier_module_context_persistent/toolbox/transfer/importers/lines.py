@@ -115,11 +115,12 @@ def read_lines(file: LineReader) -> Iterator[Line]:
 def read_objects(file: LineReader) -> Iterator[SourceObject | Line]:
     """Yield the lines in order: the object of each usual line, and any other line as `read_lines` does.
 
-    A usual line has one JSON object, and at most `LARGE_BYTES`.
+    A usual line has one JSON object, and at most `LARGE_BYTES`, and nothing of it was left out.
     """
     while file.next_line():
         content = file.content
-        if len(content) <= LARGE_BYTES and content.startswith(b"{") and content.endswith(b"}\n"):
+        is_usual = len(content) <= LARGE_BYTES and not file.left_out
+        if is_usual and content.startswith(b"{") and content.endswith(b"}\n"):
             try:
                 value = parse_json(content)
             except ValueError:

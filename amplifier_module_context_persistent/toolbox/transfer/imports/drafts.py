@@ -105,7 +105,10 @@ class SessionDraft:
     """The position of each message among the bodies."""
     ids: list[str] = field(default_factory=list)
     with_ids: array[int] = field(default_factory=lambda: array("L"))
-    """The positions of messages that have an id in the source which no other session would give."""
+    """The positions of messages that have a unique id in the source.
+
+    Only sessions with a common beginning, such as a session and its fork, have such an id both.
+    """
     clears: list[int] = field(default_factory=list)
     """The number of messages before each clear."""
     roles: Counter[str] = field(default_factory=Counter)

@@ -2,7 +2,8 @@
 
 The result (`EarlierImport`) says which messages of the source are new and which have changed in it; `write_import` adds
 them. What was hidden here, as by a rewind or a clear, stays hidden. A session that was continued both here and in its
-source is refused.
+source is refused. A compaction of the source alone is not added to a session that was continued, rewound, cleared,
+compacted or purged here, because it would change the model's view of what is here.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from .import_own_export import compared_with_origin
 from .source_facts import title_among, title_of
 
 _HEADER_HEAD, _RESET_HEAD = CONTROL_HEAD + b':"header"', CONTROL_HEAD + b':"reset_'
-_PURGE_HEAD = CONTROL_HEAD + b':"purge"'
+_PURGE_HEAD, _PLAN_HEAD = CONTROL_HEAD + b':"purge"', CONTROL_HEAD + b':"plan"'
 
 
 def find_earlier(sessions: Sequence[SessionDraft], account: Account, *, again: bool) -> list[SessionDraft]:
@@ -100,13 +101,14 @@ def _compared(draft: SessionDraft, reader: ReadableLog, lines_now: int, *, again
     end = parts[last_part + 1]
     kept_count = _equal_at_beginning(draft, reader, begin, end)
     is_cut = records_in(reader.index) < (total(source.get("records_in_log")) or 0)
-    nothing_to_add = EarlierImport(draft.messages, live, live, records_then)
+    nothing_to_add = EarlierImport(draft.messages, live, live, len(draft.bodies))
     if lines_now < lines_then or clears_then > len(draft.clears):
         return replace(nothing_to_add, is_older=True)
     found = EarlierImport(begin + kept_count, kept_count, live, 0 if is_cut else records_then, is_cut=is_cut)
     has_as_many = messages_then - begin == live
     if has_as_many and kept_count == live:
-        return found
+        is_no_news = found.common == draft.messages and not is_cut and _was_compacted_here(reader)
+        return nothing_to_add if is_no_news else found
     if found.common == draft.messages and not has_as_many:  # the session was continued here only
         return nothing_to_add
     if _went_on_here(reader, frozenset(draft.ids)):
@@ -130,6 +132,31 @@ def _equal_at_beginning(draft: SessionDraft, reader: ReadableLog, begin: int, en
     return equal
 
 
+def _was_compacted_here(reader: ReadableLog) -> bool:
+    """Return whether a log has a plan that no import wrote.
+
+    Raises:
+        LogUnreadableError: the log cannot be read.
+    """
+    if not reader.index.control_counts["plan"]:
+        return False
+    imported_to = 0  # as in `_went_on_here`
+    for number, line in enumerate(reader.records()):
+        if line.startswith(_HEADER_HEAD):
+            imported_to = _end_of_import(decode(line), number) or imported_to
+        elif number >= imported_to and line.startswith(_PLAN_HEAD):
+            return True
+    return False
+
+
+def _end_of_import(header: Mapping[str, Any], number: int) -> int:
+    """Return the number of records of a log up to the end of the import that wrote a header; 0 if none wrote it."""
+    source = header.get("source")
+    if not isinstance(source, dict):
+        return 0
+    return total(source.get("records_in_log")) or number + 1 + (total(source.get("records")) or 0)
+
+
 def _went_on_here(reader: ReadableLog, ids: frozenset[str]) -> bool:
     """Return whether a person went on with an imported session here: no import wrote one of its messages or resets.
 
@@ -149,9 +176,9 @@ def _went_on_here(reader: ReadableLog, ids: frozenset[str]) -> bool:
     for number, line in enumerate(reader.records()):
         if line.startswith(_HEADER_HEAD):
             header = decode(line)
-            source = header.get("source")
-            if isinstance(source, dict):
-                imported_to = total(source.get("records_in_log")) or number + 1 + (total(source.get("records")) or 0)
+            end = _end_of_import(header, number)
+            if end:
+                imported_to = end
                 imported_at = instant_of(str(header.get("created"))) if number else None
             continue
         is_message = not line.startswith(CONTROL_HEAD)
@@ -194,7 +221,9 @@ def _compared_with_changed(draft: SessionDraft, reader: ReadableLog, found: Earl
             "and the source went on too; import it under another id (--session)"
         )
     hidden = common - found.common - (len(live) - own)
-    return replace(found, common=common, kept=found.live, hidden_here=hidden)
+    is_no_news = common == draft.messages and not found.is_cut
+    records = len(draft.bodies) if is_no_news else found.records
+    return replace(found, common=common, kept=found.live, records=records, hidden_here=hidden)
 
 
 class _KnownMessages(NamedTuple):
@@ -255,6 +284,8 @@ def _compared_with_purged(
             f"session {session_name} was purged here and went on here, and its source went on too; nothing was added"
         )
     is_older = draft.messages < messages
+    if common == draft.messages:
+        records = len(draft.bodies)
     return EarlierImport(common, len(live), len(live), records, is_older=is_older)
 
 

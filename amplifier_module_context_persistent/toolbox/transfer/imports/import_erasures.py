@@ -10,6 +10,7 @@ from typing import Any
 from ....erasures.erasure_list import ErasureLists
 from ....erasures.erasure_record import MESSAGES, SESSION, TEXT, ErasedError, Erasure
 from ....log.record_line import CONTROL_HEAD, Message, decode, encode_object
+from ....log.salted_name import salted_name
 from ....messages.replace_in_message import Replace, redact_message
 from ...maintenance.redact_control import redact_control
 from ..erasing.erased_session_names import content_name, name_of_log, names_of_key
@@ -77,6 +78,9 @@ def _erasures_about(
 ) -> list[Erasure]:
     """Return the erasures that are about a session, or about one of the logs that its file was written from.
 
+    A session may have some messages of a deleted one, as a fork has. So a deletion is about it by its messages only if
+    it has most of them from the deleted session.
+
     If the session is here, a deletion is about it only by the names of its source. A deleted session with the same
     messages was another one, such as a second import under another id. And a fork that was here already keeps what was
     purged from its origin alone, although both have the same answers.
@@ -86,7 +90,13 @@ def _erasures_about(
     names, contents = names_of_key(draft.target.key, has_id=bool(draft.start.source_id)), _contents(draft)
     answers = cache(partial(answers_in_draft, draft))
     talk = cache(partial(talk_in_draft, draft))
-    about = list(concerning(found, [*names, *names_in_draft(draft)], contents, answers, talk))
+    message_names = names_in_draft(draft)
+    itself = {erasure.salt for erasure in concerning(found, names, contents, answers, talk)}
+    about = [
+        erasure
+        for erasure in concerning(found, [*names, *message_names], contents, answers, talk)
+        if erasure.what != SESSION or erasure.salt in itself or _has_most(erasure, found, message_names)
+    ]
     salts = {erasure.salt for erasure in about}
     of_origin = [
         origin_erasure
@@ -101,6 +111,16 @@ def _erasures_about(
         came_in = began(draft.target.path)
         return [erasure for erasure in found_here if erasure.salt in named_salts or erasure.time < came_in]
     return found_here
+
+
+def _has_most(deletion: Erasure, found: Sequence[Erasure], message_names: Sequence[str]) -> bool:
+    """Return whether more than half of a session's messages are named by a deletion, or by the purges before it."""
+    erasures = [deletion, *(erasure for erasure in found if erasure.salt in deletion.purges)]
+    named = sum(
+        any(salted_name(erasure.salt, name) in erasure.fingerprints.names for erasure in erasures)
+        for name in message_names
+    )
+    return 2 * named > len(message_names)
 
 
 def _apply(erasure: Erasure, draft: SessionDraft, honoured: Honoured) -> None:

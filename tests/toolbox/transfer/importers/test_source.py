@@ -15,7 +15,7 @@ from click.testing import CliRunner
 from amplifier_module_context_persistent.toolbox.cli import main
 from amplifier_module_context_persistent.toolbox.transfer import zstandard
 from amplifier_module_context_persistent.toolbox.transfer.importers import lines as lines_module
-from amplifier_module_context_persistent.toolbox.transfer.importers import text_around
+from amplifier_module_context_persistent.toolbox.transfer.importers import long_line, text_around
 from amplifier_module_context_persistent.toolbox.transfer.importers.lines import SourceObject
 from amplifier_module_context_persistent.toolbox.transfer.imports.import_session import (
     ImportRefusedError,
@@ -281,15 +281,22 @@ def test_a_long_line_has_the_same_values(monkeypatch: pytest.MonkeyPatch) -> Non
     assert repr(list(lines_module.read_lines(lines_module.LineReader(_opened(content))))) == repr(usual)
 
 
-def test_the_objects_of_lines_are_those_of_the_lines() -> None:
-    """Read in the faster form, each usual line is its object, and any other line is as before."""
-    content = b'{"a":1}\n\n{"b":2}\n[3]\n{"c":4}{"d":5}\n{"e":\n{"f":NaN}\n{"g":7}'
+def test_the_objects_of_lines_are_those_of_the_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Read in the faster form, each usual line is its object, and any other line is as before, such as a shortened one.
+
+    The report of an import tells what was left out of a shortened line.
+    """
+    monkeypatch.setattr(lines_module, "MOST_LINE_BYTES", 4_000)
+    monkeypatch.setattr(long_line, "_LEAST_BYTES", 1_000)
+    long = b'{"h":"' + b"A" * 5_000 + b'"}\n'
+    content = b'{"a":1}\n\n{"b":2}\n[3]\n{"c":4}{"d":5}\n{"e":\n{"f":NaN}\n' + long + b'{"g":7}'
     lines = list(lines_module.read_lines(lines_module.LineReader(_opened(content))))
     objects = list(lines_module.read_objects(lines_module.LineReader(_opened(content))))
     assert [one.number for one in objects if isinstance(one, SourceObject)] == [1, 3, 7]
     values = [(line.number, line.value) for line in lines]
     assert repr([(one.number, one.value) for one in objects]) == repr(values)
     others = [line for line in lines if line.number not in (1, 3, 7)]
+    assert [line.left_out for line in others if line.left_out] == [(5_000,)]
     assert [one for one in objects if not isinstance(one, SourceObject)] == others
 
 
