@@ -212,7 +212,7 @@ def _tell_news(file: ImportedFile, *, as_json: bool) -> None:
         say(f"FAILED {file.path}: {file.error}")
     else:
         say(f"{report.session_id or report.path}: {counted(report.added, 'message')} added")
-        _show_hidden_here(report)
+        _show_other_changes(report)
         for erased in report.erased:
             say(f"  {erased}")
         _show_losses(
@@ -332,10 +332,13 @@ def _show_earlier_import(report: Import, *, dry_run: bool) -> None:
         say(f"  it was exported from session {report.session_id}, which is here; {report.added:,} of them {were} added")
     elif report.added < sum(session.messages for session in report.sessions):
         say(f"  imported before; {report.added:,} of them {were} added")
-    _show_hidden_here(report)
+    _show_other_changes(report)
 
 
-def _show_hidden_here(report: Import) -> None:
+def _show_other_changes(report: Import) -> None:
+    """Print what an import changes beside new messages: a compaction since; and which messages it leaves hidden."""
+    if report.has_new_compaction:
+        say("  its agent compacted it since; the model sees it compacted here too")
     if report.hidden_here:
         are, stay = ("is", "stays") if report.hidden_here == 1 else ("are", "stay")
         say(f"  {counted(report.hidden_here, 'message')} of it {are} hidden here by a rewind or a clear, and {stay} so")
@@ -383,10 +386,10 @@ def show_summary(path: str, files: Sequence[ImportedFile], *, dry_run: bool) -> 
 
 def _show_one_of_many(report: Import, added: str) -> None:
     """Print the new messages, the losses and the erasures of one file of a directory; `added` is the verb."""
-    if report.added or report.lost or report.hidden_here:
+    if report.added or report.lost or report.hidden_here or report.has_new_compaction:
         session_name = report.session_id or report.path
         say(f"  {session_name}: {counted(report.added, 'message')} {added}{_of_others(report)}")
-    _show_hidden_here(report)
+    _show_other_changes(report)
     title = f"{report.source}: {_not_imported(report.account)}"
     _show_losses(title, report.not_carried, report.lost, most=_MOST_SHOWN_OF_MANY)
     for erased in report.erased:

@@ -43,8 +43,9 @@ def plans() -> list[dict[str, Any]]:
 def test_a_compaction_that_alone_is_new_is_stored_once(tmp_path: Path) -> None:
     run("import", write_jsonl(tmp_path / "rollout.jsonl", START), "--session", SESSION)
     assert not plans()
-    for _ in range(2):
-        run("import", write_jsonl(tmp_path / "rollout.jsonl", [*START, COMPACTED]), "--session", SESSION)
+    for turn in range(2):
+        done = run("import", write_jsonl(tmp_path / "rollout.jsonl", [*START, COMPACTED]), "--session", SESSION)
+        assert ("its agent compacted it since" in done.stdout) == (turn == 0)
         (plan,) = plans()
         assert "The gist of it all." in json.dumps(plan)
 
@@ -58,24 +59,21 @@ def test_the_session_can_go_on_after_it(tmp_path: Path) -> None:
     assert "damage: none" in run("verify", SESSION).stdout
 
 
-async def go_on(manager: PersistentContextManager) -> None:
-    await manager.add_message({"role": "user", "content": "own question"})
-    await manager.add_message({"role": "assistant", "content": "own answer"})
-
-
 @pytest.mark.parametrize("change", ["go on", "rewind", "clear", "compact"])
 async def test_a_compaction_is_no_news_for_a_session_that_was_changed_here(tmp_path: Path, change: str) -> None:
     """The model's view of it stays as it is."""
-    run("import", write_jsonl(tmp_path / "rollout.jsonl", START), "--session", SESSION)
-    path = str(log_of(SESSION))
-    if change == "rewind":
-        run("rewind", SESSION, "1", "--yes")
-    elif change == "compact":
-        run("compact", SESSION, "--yes")
+    start = [*START, *(said(8, role, f"{role}'s long words " * 500) for role in ("user", "assistant"))]
+    run("import", write_jsonl(tmp_path / "rollout.jsonl", start), "--session", SESSION)
+    if change in ("rewind", "compact"):
+        run(*{"rewind": ("rewind", SESSION, "1", "--yes"), "compact": ("compact", SESSION, "--budget", "5000")}[change])
     else:
-        async with PersistentContextManager(path, session_id=SESSION, durability="write") as manager:
-            await (go_on(manager) if change == "go on" else manager.clear())
+        async with PersistentContextManager(str(log_of(SESSION)), session_id=SESSION, durability="write") as manager:
+            if change == "go on":
+                await manager.add_message({"role": "user", "content": "own question"})
+            else:
+                await manager.clear()
     before = log_of(SESSION).read_bytes()
+    assert len(plans()) == (change == "compact")
     for _ in range(2):
-        run("import", write_jsonl(tmp_path / "rollout.jsonl", [*START, COMPACTED]), "--session", SESSION)
+        run("import", write_jsonl(tmp_path / "rollout.jsonl", [*start, COMPACTED]), "--session", SESSION)
         assert log_of(SESSION).read_bytes() == before

@@ -155,11 +155,13 @@ class ImportedSession:
     """Whether the file was exported from this session, which already existed here."""
     hidden_here: int = 0
     """The number of the file's messages that were hidden here after an earlier import, as by a rewind, and stay so."""
+    has_new_compaction: bool = False
+    """Whether the session was imported before, and its agent compacted it since."""
 
     def to_json(self) -> dict[str, Any]:
-        """Return the session in plain JSON types; `hidden_here` only if there are some."""
-        fields = {name: getattr(self, name) for name in self.__slots__ if name != "hidden_here"}
-        return fields | present(hidden_here=self.hidden_here)
+        """Return the session in plain JSON types; `hidden_here` and `has_new_compaction` only if they are not 0."""
+        rare = {name: getattr(self, name) for name in ("hidden_here", "has_new_compaction")}
+        return {name: getattr(self, name) for name in self.__slots__ if name not in rare} | present(**rare)
 
 
 @dataclass(slots=True)
@@ -196,6 +198,11 @@ class Import:
     def added(self) -> int:
         """The number of added messages, in all sessions."""
         return sum(session.added for session in self.sessions)
+
+    @property
+    def has_new_compaction(self) -> bool:
+        """Whether the agent compacted one of the sessions after an earlier import of it."""
+        return any(session.has_new_compaction for session in self.sessions)
 
     @property
     def hidden_here(self) -> int:

@@ -20,7 +20,7 @@ from ....errors import ContextPersistentError, RecordError
 from ....forms.canonical import UNKNOWN_TOOL
 from ....log.index import ROLE_CODES
 from ....log.record_limits import MAX_DEPTH, is_too_deep
-from ....log.record_line import ROLES, encode_whole, stored_message
+from ....log.record_line import CONTROL_HEAD, ROLES, encode_whole, stored_message
 from ....log.reset_record import Reset, frame
 from ....messages.metadata import COMPACTION_SOURCE, is_human
 from ....view.entry import INSTRUCTING
@@ -37,6 +37,7 @@ SOURCE_KIND = "source"
 
 
 _INSTRUCTING_CODES = frozenset(ROLE_CODES[role] for role in INSTRUCTING)
+PLAN_HEAD = CONTROL_HEAD + b':"plan"'
 CHANGED_MEANWHILE = "the session was changed by another process; import again"
 
 
@@ -139,6 +140,15 @@ class SessionDraft:
     def messages(self) -> int:
         """The number of messages in the session."""
         return len(self.ids)
+
+    @property
+    def has_new_compaction(self) -> bool:
+        """Whether the session was imported before, and has a compaction that its log lacks."""
+        earlier = self.earlier
+        if earlier is None or earlier.is_older or not earlier.records:
+            return False
+        begin = max(earlier.records, self.record_after(earlier.common))
+        return any(body.startswith(PLAN_HEAD) for body in self.bodies.part(begin))
 
     @property
     def cleared(self) -> int:

@@ -26,12 +26,12 @@ from ....log.record_line import CONTROL_HEAD, decode
 from ....messages.message_times import instant_of, timestamp_of
 from ....messages.metadata import given_id
 from ..importers.account import Account
-from .drafts import EarlierImport, ImportConflictError, SessionDraft
+from .drafts import PLAN_HEAD, EarlierImport, ImportConflictError, SessionDraft
 from .import_own_export import compared_with_origin
 from .source_facts import title_among, title_of
 
 _HEADER_HEAD, _RESET_HEAD = CONTROL_HEAD + b':"header"', CONTROL_HEAD + b':"reset_'
-_PURGE_HEAD, _PLAN_HEAD = CONTROL_HEAD + b':"purge"', CONTROL_HEAD + b':"plan"'
+_PURGE_HEAD = CONTROL_HEAD + b':"purge"'
 
 
 def find_earlier(sessions: Sequence[SessionDraft], account: Account, *, again: bool) -> list[SessionDraft]:
@@ -144,7 +144,7 @@ def _was_compacted_here(reader: ReadableLog) -> bool:
     for number, line in enumerate(reader.records()):
         if line.startswith(_HEADER_HEAD):
             imported_to = _end_of_import(decode(line), number) or imported_to
-        elif number >= imported_to and line.startswith(_PLAN_HEAD):
+        elif number >= imported_to and line.startswith(PLAN_HEAD):
             return True
     return False
 

@@ -147,6 +147,7 @@ def _imported(draft: SessionDraft) -> ImportedSession:
         is_older=earlier is not None and earlier.is_older,
         is_origin=draft.target.is_origin,
         hidden_here=earlier.hidden_here if earlier is not None else 0,
+        has_new_compaction=draft.has_new_compaction,
     )
 
 

@@ -23,14 +23,14 @@ from ..host_files.after_rewind_or_purge import finish_rewind, rewinding, update_
 from ..host_files.rename_imported import rename_imported
 from ..host_files.write_host_files import is_unfinished, making_session, write_host_files
 from ..importers.account import Account
-from .drafts import CHANGED_MEANWHILE, EarlierImport, ImportConflictError, SessionDraft
+from .drafts import CHANGED_MEANWHILE, PLAN_HEAD, EarlierImport, ImportConflictError, SessionDraft
 from .earlier_import import records_in
 from .import_own_export import append_to_origin
 from .source_facts import task_of, title_of
 
 logger = logging.getLogger(__name__)
 
-_PLAN_HEAD, _RESET_HEAD = b'{"_record":"plan"', b'{"_record":"reset_begin"'
+_RESET_HEAD = b'{"_record":"reset_begin"'
 
 
 @dataclass(slots=True)
@@ -248,8 +248,8 @@ def _plan_before(draft: SessionDraft, record: int) -> list[bytes]:
     """
     plan: list[bytes] = []
     for body in draft.bodies.part(0, record):
-        if body.startswith((_PLAN_HEAD, _RESET_HEAD)):
-            plan = [body] if body.startswith(_PLAN_HEAD) else []
+        if body.startswith((PLAN_HEAD, _RESET_HEAD)):
+            plan = [body] if body.startswith(PLAN_HEAD) else []
     return plan
 
 
@@ -260,10 +260,7 @@ def _has_news(draft: SessionDraft, earlier: EarlierImport) -> bool:
     """
     has_more = earlier.common < draft.messages
     has_less = earlier.kept < earlier.live
-    is_compacted = earlier.records > 0 and any(
-        body.startswith(_PLAN_HEAD) for body in draft.bodies.part(earlier.records)
-    )
-    return has_more or has_less or earlier.is_cut or is_compacted
+    return has_more or has_less or earlier.is_cut or draft.has_new_compaction
 
 
 def _remove_logs(drafts: Iterable[SessionDraft]) -> None:
