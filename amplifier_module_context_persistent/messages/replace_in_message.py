@@ -1,9 +1,9 @@
 """Replace texts in the content of a message, never in its ids, names and types.
 
-Ids, roles, types, tool names and times stay, so that calls and results still match. In a tool call's arguments
-everything is replaced. A number is replaced as the text that JSON writes for it; numbers of our own metadata, and those
-that say where something is, such as the places of citations, stay. A thinking block that would change is left out,
-because providers refuse thinking whose signature does not fit its text.
+Ids, roles, types, tool names and times stay, so that calls and results still match. In a tool call's arguments (under
+any key `arguments` or `input`) everything is replaced. A number is replaced as the text that JSON writes for it;
+numbers of our own metadata, and those that say where something is, such as the places of citations, stay. A thinking
+block that would change is left out, because providers refuse thinking whose signature does not fit its text.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from enum import Enum
 from typing import Any
 
 from ..log.record_line import Message
@@ -43,6 +44,7 @@ NAMES = _IDS | {"role", "type", "name", "tool", "timestamp", "signature", "_reco
 """Keys of a message whose values are ids, names or types."""
 _PLAIN_NAME = re.compile(r"[A-Za-z_:.]+")  # a key of a record; one with digits or dashes may itself have to be replaced
 _ARGUMENTS = frozenset({"arguments", "input"})
+"""Keys under which everything is replaced, wherever they are: they have the arguments of calls."""
 _OWN_METADATA = frozenset({BOUND_KEY, FORM_KEY, LINE_KEY, OFFLOAD_KEY, "usage"})
 _PLACES = frozenset(
     (
@@ -52,35 +54,64 @@ _PLACES = frozenset(
     )
 )
 """Keys of blocks whose numbers say where something is. Providers refuse a text there."""
+
+
+class _Numbers(Enum):
+    """Which numbers are replaced, as the texts that JSON writes for them."""
+
+    NONE = 0
+    IN_ARGUMENTS = 1
+    ALL = 2
+
+
 _EMPTY = {"type": "text", "text": REPLACEMENT}
 
 
 def redact_message(message: Message, replace: Replace) -> Message:
     """Return a message with every match in its strings and numbers replaced; an equal message if there is no match."""
     if isinstance(replace, Replacement):
-        message = {key: _with_named_replaced(key, value, replace.in_value) for key, value in message.items()}
+        message = _with_named_replaced(message, replace.in_value(message), replace.in_value)
     redacted: Message = {}
     for key, value in message.items():
         if key == "thinking_block":
             if replace_in(value, replace, NAMES) == value:
                 redacted[key] = value
         else:
-            redacted[key] = value if key in NAMES else _replace_under(key, value, replace, NAMES, numbers=True)
+            redacted[key] = value if key in NAMES else _replace_under(key, value, replace, NAMES, _Numbers.ALL)
     return redacted
 
 
-def _with_named_replaced(key: str, value: Any, in_value: Callable[[Any], Any]) -> Any:
-    """Return the value under a key of a message with the values replaced that are named by their keys alone."""
-    if key in NAMES or is_block(value, THINKING_BLOCKS):
+def _with_named_replaced(value: Any, changed: Any, in_value: Callable[[Any], Any], *, numbers: bool = True) -> Any:
+    """Return a JSON value with the values replaced that are named by keys alone; other texts, ids and names stay.
+
+    Args:
+        value: a message, or a part of it.
+        changed: the same value as `in_value` returned it within the message, because keys around it may name it.
+        in_value: returns a JSON value with everything replaced that has to be removed.
+        numbers: whether numbers are replaced too.
+    """
+    if is_block(value, THINKING_BLOCKS) or (_is_number(value) and not numbers):
         return value
-    if key in _ARGUMENTS:
-        return in_json(value, in_value) if isinstance(value, str) else in_value(value)
-    if isinstance(value, list):
-        return [_with_named_replaced(key, item, in_value) for item in value]
-    if isinstance(value, dict):
-        return {inner: _with_named_replaced(inner, item, in_value) for inner, item in value.items()}
-    changed: dict[str, Any] = in_value({key: value})
-    return changed.get(key, value)
+    if isinstance(value, list) and isinstance(changed, list):
+        pairs = zip(value, changed, strict=True)
+        return [_with_named_replaced(item, new, in_value, numbers=numbers) for item, new in pairs]
+    if isinstance(value, dict) and isinstance(changed, dict):
+        items = list(changed.values())
+        if len(items) != len(value):  # two keys with secrets became equal
+            items = [next(iter(in_value({key: item}).values())) for key, item in value.items()]
+        result: dict[str, Any] = {}
+        for (key, item), new in zip(value.items(), items, strict=True):
+            if key in NAMES:
+                result[key] = item
+            elif key in _ARGUMENTS and numbers:
+                is_json = isinstance(item, str) and new != REPLACEMENT
+                result[key] = in_json(item, in_value) if is_json else new
+            else:
+                keeps_numbers = key in _OWN_METADATA or key in _PLACES
+                result[key] = _with_named_replaced(item, new, in_value, numbers=numbers and not keeps_numbers)
+        return result
+    is_text = isinstance(value, str) and changed != REPLACEMENT  # `Replacement.in_text` replaces what is within it
+    return value if is_text else changed
 
 
 def holds_in_names(message: Message, replace: Replace) -> bool:
@@ -98,64 +129,79 @@ def _names_in(value: Any, names: frozenset[str], *, are_keys_kept: bool = False)
                 yield key
             if key in names:
                 yield from strings_in(item)
+                yield from map(json.dumps, _numbers_in(item))
             elif key not in _ARGUMENTS:
                 yield from _names_in(item, names)
 
 
-def _replace_under(key: str, value: Any, replace: Replace, names: frozenset[str], *, numbers: bool) -> Any:
+def _numbers_in(value: Any) -> Iterator[float]:
+    """Yield the numbers in a JSON value."""
+    if _is_number(value):
+        yield value
+    elif isinstance(value, dict | list):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from _numbers_in(item)
+
+
+def _replace_under(key: str, value: Any, replace: Replace, names: frozenset[str], numbers: _Numbers) -> Any:
     """Return the value under a key of a message or block, with its strings replaced; ids and names unchanged."""
     if key in names:
         return value
-    numbers = numbers and key not in _OWN_METADATA and key not in _PLACES
-    if key in _ARGUMENTS:
+    if key in _OWN_METADATA or key in _PLACES:
+        numbers = _Numbers.NONE
+    if key in _ARGUMENTS and numbers is not _Numbers.NONE:
         if isinstance(value, str):
-            return in_json(value, lambda inner: replace_everywhere(inner, replace))
-        return replace_everywhere(value, replace)
+            return in_json(value, lambda inner: _replace_everywhere(inner, replace))
+        return _replace_everywhere(value, replace)
     if key == "content" and isinstance(value, list):
         staying_blocks = [block for block in value if not _is_changed_thinking(block, replace)]
-        blocks = [replace_in(block, replace, names, numbers=numbers) for block in staying_blocks]
+        blocks = [_replace_in(block, replace, names, numbers) for block in staying_blocks]
         if value and not blocks:  # a message needs content
             blocks = [dict(_EMPTY)]
         return blocks
-    return replace_in(value, replace, names, numbers=numbers)
+    return _replace_in(value, replace, names, numbers)
 
 
-def replace_everywhere(value: Any, replace: Replace) -> Any:
+def _replace_everywhere(value: Any, replace: Replace) -> Any:
     """Return a JSON value in which `replace` was applied to every string, number and key."""
     if isinstance(value, str):
         return replace(value)
     if _is_number(value):
         return _replace_number(value, replace)
     if isinstance(value, list):
-        return [replace_everywhere(item, replace) for item in value]
+        return [_replace_everywhere(item, replace) for item in value]
     if isinstance(value, dict):
-        return {replace(key): replace_everywhere(item, replace) for key, item in value.items()}
+        return {replace(key): _replace_everywhere(item, replace) for key, item in value.items()}
     return value
 
 
-def replace_in(value: Any, replace: Replace, names: frozenset[str], *, numbers: bool = False) -> Any:
+def replace_in(value: Any, replace: Replace, names: frozenset[str]) -> Any:
     """Return a JSON value with all its strings replaced, except those under the keys in `names`.
 
-    Keys of objects are replaced too, except keys that look like a plain identifier (`_PLAIN_NAME`).
+    Keys of objects are replaced too, except keys that look like a plain identifier (`_PLAIN_NAME`). Under any key
+    `arguments` or `input`, which have the arguments of calls, every key, string and number is replaced, whatever
+    `names` says. Other numbers stay.
 
     Args:
         value: the JSON value.
         replace: returns a text with everything replaced that has to be removed.
         names: keys whose values stay.
-        numbers: whether numbers are replaced too, as the texts that JSON writes for them. If false, only those in a
-            call's arguments are.
     """
+    return _replace_in(value, replace, names, _Numbers.IN_ARGUMENTS)
+
+
+def _replace_in(value: Any, replace: Replace, names: frozenset[str], numbers: _Numbers) -> Any:
     if isinstance(value, str):
         return replace(value)
-    if numbers and _is_number(value):
+    if numbers is _Numbers.ALL and _is_number(value):
         return _replace_number(value, replace)
     if isinstance(value, list):
-        return [replace_in(item, replace, names, numbers=numbers) for item in value]
+        return [_replace_in(item, replace, names, numbers) for item in value]
     if isinstance(value, dict):
         replaced: dict[str, Any] = {}
         for key, item in value.items():
             new_key = key if _PLAIN_NAME.fullmatch(key) else replace(key)
-            replaced[new_key] = _replace_under(key, item, replace, names, numbers=numbers)
+            replaced[new_key] = _replace_under(key, item, replace, names, numbers)
         return replaced
     return value
 

@@ -2,21 +2,23 @@ r"""Replace the matches of an expression in a text, also where the text is writt
 
 A person who removes `pässwort` means the word and not its spelling: a tool's result often is JSON with `p\u00e4sswort`
 in it, an address has `p%C3%A4sswort`, and a terminal may change the colour within a word. So a text with such an
-encoding is matched a second time, as a person reads it (`messages/secrets/readable.py`). An expression with a space is
-also matched where the text has a `+`, a space that does not break, or the end of a line in its place.
+encoding is matched a second time, as a person reads it (`messages/secrets/readable.py`).
+
+Where an expression has a space, the text may also have a `+`, a space that does not break, or the end of a line. Only
+the space is widened so: `.` still ends at the end of a line. A space in a set or behind a backslash stays a space, and
+an expression with the flag `x` is not widened.
 """
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain
+from functools import lru_cache
 
 import regex
 
 from ..messages.secrets.readable import AROUND_CHARS as WORD_AROUND_CHARS
 from ..messages.secrets.readable import Reading, json_readings, readings
-from .pattern import SlowPatternError
+from .pattern import SlowPatternError, exact_literals
 
 AROUND_CHARS = 5_000
 """The number of characters on both sides of an encoded character in which a match is looked for, if the match may be
@@ -38,8 +40,18 @@ _WITHIN_WORD = regex.compile(
 """The same characters, as far as they may be within a plain word. Nobody needs to encode the letters of such a word,
 but may do so."""
 _OTHER_SPACE = regex.compile(r"[+\u00a0\u202f\u2007\n]")
+"""A character that may stand where an expression has a space."""
+_ANY_SPACE = r"(?:[ +\u00a0\u202f\u2007]|\r?\n)"
+_SPACE_OR_PIECE = regex.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\(\?\#[^)]*\)|(?P<space>[ ])", regex.DOTALL)
+"""A space of an expression; before it are tried the pieces in which a space stays: an escape, a set, a comment."""
+_VERBOSE = regex.compile(r"(?<!\\)\(\?[aiLmsu]*x")
+"""The flag with which spaces of an expression mean nothing."""
 _SAME_IN_ALL = regex.compile(r"(?:[A-Za-z0-9_-]|\\[._-])+")
 """An expression for a single plain word. JSON doubles none of its characters."""
+
+
+_Search = tuple[regex.Pattern[str], Sequence[Sequence[str]]]
+"""An expression, and its `exact_literals`."""
 
 
 def replace_matches(
@@ -67,13 +79,16 @@ def replace_matches(
             text = _replace_plain(expression, replacement, text, taken)
         is_word = _SAME_IN_ALL.fullmatch(expression.pattern) is not None
         is_encoded = (_WITHIN_WORD if is_word else _ENCODED).search(text) is not None
-        has_spaces = " " in expression.pattern and (is_encoded or _OTHER_SPACE.search(text) is not None)
-        if not is_encoded and not has_spaces:
+        searches = [(expression, literals)]
+        widened = _widened(expression) if is_encoded or _OTHER_SPACE.search(text) else None
+        if widened is not None:
+            searches.append(widened)
+            if _may_match(text, widened[1]):
+                text = _replace_plain(widened[0], replacement, text, taken)
+        if not is_encoded:
             return text
-        decoded = _decoded(text, expression, is_word=is_word) if is_encoded else ()
-        if has_spaces:
-            decoded = _with_spaces(chain([Reading(text)], decoded))
-        return _replace_encoded(expression, replacement, text=text, taken=taken, literals=literals, decoded=decoded)
+        decoded = _decoded(text, expression, is_word=is_word)
+        return _replace_encoded(searches, replacement, text=text, taken=taken, decoded=decoded)
     except (TimeoutError, MemoryError) as error:
         raise SlowPatternError("the expression takes too much time or memory on one of the texts") from error
 
@@ -86,13 +101,17 @@ def _decoded(text: str, expression: regex.Pattern[str], *, is_word: bool) -> Ite
         yield from json_readings(text, around_chars)
 
 
-def _with_spaces(decoded: Iterable[Reading]) -> Iterator[Reading]:
-    """Yield each reading, and the same one with a space for each character that may stand for one."""
-    for reading in decoded:
-        yield reading
-        spaced = _OTHER_SPACE.sub(" ", reading.text)
-        if spaced != reading.text:
-            yield dataclasses.replace(reading, text=spaced)
+@lru_cache(maxsize=64)
+def _widened(expression: regex.Pattern[str]) -> _Search | None:
+    """Return an expression whose spaces also match what may stand for a space; None if there is no space to widen."""
+    pattern = expression.pattern
+    if expression.flags & regex.VERBOSE or _VERBOSE.search(pattern):
+        return None
+    wide = _SPACE_OR_PIECE.sub(lambda piece: _ANY_SPACE if piece["space"] else piece[0], pattern)
+    if wide == pattern:
+        return None
+    widened = regex.compile(wide, expression.flags)
+    return widened, exact_literals(wide, widened)
 
 
 def _replace_plain(expression: regex.Pattern[str], replacement: str, text: str, taken: set[str] | None) -> str:
@@ -105,19 +124,16 @@ def _replace_plain(expression: regex.Pattern[str], replacement: str, text: str, 
 
 
 def _replace_encoded(
-    expression: regex.Pattern[str],
+    searches: Sequence[_Search],
     replacement: str,
     text: str,
     taken: set[str] | None,
-    literals: Sequence[Sequence[str]],
     decoded: Iterable[Reading],
 ) -> str:
     """Replace the matches that only the decoded text has."""
     spans = set[tuple[int, int]]()
     for reading in decoded:
-        if not _may_match(reading.text, literals):
-            continue
-        for match in expression.finditer(reading.text, concurrent=True, timeout=REPLACE_S):
+        for match in _matches(searches, reading.text):
             if match.start() == match.end():
                 continue
             start, end = reading.original(match.start(), match.end())
@@ -129,6 +145,12 @@ def _replace_encoded(
     for start, end in reversed(list(_merged(sorted(spans)))):
         text = text[:start] + replacement + text[end:]
     return text
+
+
+def _matches(searches: Sequence[_Search], text: str) -> Iterator[regex.Match[str]]:
+    for expression, literals in searches:
+        if _may_match(text, literals):
+            yield from expression.finditer(text, concurrent=True, timeout=REPLACE_S)
 
 
 def _merged(spans: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:

@@ -56,6 +56,10 @@ def test_the_fields_of_a_card_go() -> None:
         '{"otp": "482133"}',
         r"{\"user_pin\": 4821}",
         '{"verification_code": "481516"}',
+        '{"one_time_code": 482913, "oneTimeCode": 482913}',
+        '"secret": 987654321',
+        '"api_key": 123456789012',
+        r"{\"db_password\": 12345678901}",
     ],
 )
 def test_a_code_under_its_key_goes(text: str) -> None:
@@ -63,7 +67,15 @@ def test_a_code_under_its_key_goes(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ['{"pin": 13, "mapping": 4821}', '{"pass": 1500, "tokens": 123456}', '{"zip_code": 48213}']
+    "text",
+    [
+        '{"pin": 13, "mapping": 4821}',
+        '{"pass": 1500, "tokens": 123456}',
+        '{"zip_code": 48213}',
+        '{"phase_one_time": 123456}',
+        '{"pass": 1500000000}',
+        '{"secret": 98765432}',
+    ],
 )
 def test_counts_and_pins_of_a_chip_stay(text: str) -> None:
     assert redact_text(text) == text
@@ -73,3 +85,6 @@ def test_numbers_go_as_texts_do() -> None:
     arguments = {"cvv": 837, "card_number": int(NUMBER), "otp": 482133, "phone": 55512345678, "pass": 1500}
     redacted = redact_value(arguments, own=own_forms([], ["PHONE"], {"PHONE": "55512345678"}))
     assert redacted == {**dict.fromkeys(arguments, "[REDACTED]"), "pass": 1500}
+    keys = {"db_password": 12345678901, "one_time_code": 482913, "pass": 1500000000, "phase_one_time": 12345}
+    stay = {"pass": 1500000000, "phase_one_time": 12345}
+    assert redact_value(keys) == {**dict.fromkeys(keys, REDACTED), **stay}

@@ -161,3 +161,24 @@ def test_words_go_whatever_stands_between_them(text: str) -> None:
 def test_signs_between_other_words_stay() -> None:
     text = "correct + horse, battery\n1+1"
     assert replaced("correct horse battery", text) == (text, set())
+
+
+@pytest.mark.parametrize(
+    ("query", "text", "after"),
+    [
+        ("secret project .*", "the secret\nproject X\nline 2\nkeep", "the #\nline 2\nkeep"),
+        ("the pass .*", "the+pass is x\nkeep 1", "#\nkeep 1"),
+        ("foo.* bar", "foo 1\n2\n3 bar", "foo 1\n2\n3 bar"),
+        ("secret project", "the secret\r\nproject X", "the # X"),
+        ("secret project .*", json.dumps({"a": "the secret\r\nproject X", "b": 1}), '{"a": "the #'),
+        ("(?i)secret +project", "the Secret\n\u00a0Project X", "the # X"),
+        ("a(?# b c)d e", "ad\ne ad e", "# #"),
+        (r"a[ x]b\ c", "a+b c, a b+c, a b c", "a+b c, a b+c, #"),
+        ("(?x) a b", "ab a+b", "# a+b"),
+        ("(?x: a b)c d", "abc d, abc\nd", "#, abc\nd"),
+        ("secret(?! project)", "secret\nproject", "#\nproject"),
+    ],
+)
+def test_only_a_space_of_the_expression_is_widened(query: str, text: str, after: str) -> None:
+    """A dot still ends at the end of a line; spaces of sets, escapes and comments, and with the flag `x`, stay."""
+    assert replaced(query, text)[0] == after

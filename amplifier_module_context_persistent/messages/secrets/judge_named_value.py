@@ -18,7 +18,7 @@ from .names import (
     is_word_of,
     likelihood_of,
     looks_random,
-    names_code,
+    names_number,
     names_password,
     names_service,
 )
@@ -151,7 +151,7 @@ def _is_secret_after(separator: str, value: NamedValue) -> bool:
         return False
     is_number_of_json = text.isdigit() and not value.is_quoted and separator.lstrip("\\")[:1] in ('"', "'")
     if is_number_of_json:
-        return len(text) >= _LEAST_DIGITS and names_code(value.name, text)
+        return len(text) >= _LEAST_DIGITS and names_number(value.name, text)
     if value.is_literal:
         return value.is_quoted or is_mixed(text) or not is_code_or_path(text) or _is_lower_word(text)
     if value.is_quoted:

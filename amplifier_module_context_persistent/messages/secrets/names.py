@@ -108,10 +108,12 @@ SERVICES = frozenset(
 From the rules of gitleaks, betterleaks and trufflehog that look for a service's name, as of November 2026.
 """
 _CODE = re.compile("[0-9]{4,10}")
+_LEAST_LONG_NUMBER = 9
+"""The least number of digits of a number that is a secret beside any name that is usually that of a secret."""
 _CODE_WORDS = frozenset("pin otp totp passcode tan".split())
 _CODE_NAMES = frozenset(
     f"{kind} code" for kind in "pin otp totp mfa 2fa sms verification security access auth authentication login".split()
-) | {"pin number", "one time"}
+) | {"pin number", "time code"}
 _PASSWORD_WORDS = frozenset("password passwd passwort passphrase pwd pw pass passcode psk authtok".split())
 _CHOSEN_KEYS = frozenset({"wifi key", "network key", "shared secret"})
 """Names of keys that a person may have chosen."""
@@ -271,6 +273,18 @@ def names_code(name: str, value: str) -> bool:
     if not words or words[-1] in ("pass", "pw"):
         return False
     return words[-1] in _CODE_WORDS or " ".join(words[-2:]) in _CODE_NAMES or words[-1] in _PASSWORD_WORDS
+
+
+def names_number(name: str, digits: str) -> bool:
+    """Return whether a number is a secret because of its key: a code, or a long number beside a name for secrets.
+
+    A key `pass` counts what passed.
+    """
+    if names_code(name, digits):
+        return True
+    if len(digits) < _LEAST_LONG_NUMBER or not digits.isdigit() or likelihood_of(name) is not Likelihood.STRONG:
+        return False
+    return _words_of(name)[-1] not in ("pass", "pw")
 
 
 def names_password(name: str) -> bool:

@@ -26,7 +26,7 @@ from .foreign_names import is_label, is_named_in_another_language, name_in_anoth
 from .found import REDACTED, Secret, merged
 from .json_text import in_json
 from .labels import VALUE_KEY
-from .names import Likelihood, is_faint, is_placeholder, likelihood_of, names_code
+from .names import Likelihood, is_faint, is_placeholder, likelihood_of, names_code, names_number
 from .own_forms import OwnForms
 from .payment_cards import is_card_field
 from .readable import colours_in, readings
@@ -218,7 +218,7 @@ def _core_keys() -> frozenset[str]:
 def _is_named(key: str, item: Any) -> bool:
     """Return whether a text is a secret because of its key alone; types and templates are not."""
     if isinstance(item, int) and not isinstance(item, bool):
-        return is_card_field(key, str(item)) or names_code(key, str(item))
+        return is_card_field(key, str(item)) or names_number(key, str(item))
     if not isinstance(item, str):
         return False
     if names_code(key, item):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from functools import partial
 from typing import Any
 
@@ -18,17 +19,31 @@ def secrets_replacement(own: OwnForms | None = None, taken: set[str] | None = No
         own: a person's further expressions and values to replace.
         taken: a set to which the texts are added that `own` finds.
     """
-    return Replacement(partial(_in_text, own, taken), partial(_in_value, own))
+    return Replacement(partial(_in_text, own, taken), partial(_in_value, own, taken))
 
 
 def _in_text(own: OwnForms | None, taken: set[str] | None, text: str) -> str:
-    if own is not None and taken is not None:
-        taken.update(text[secret.start : secret.end] for secret in own.find(text))
+    _note(own, taken, text)
     return redact_text(text, own=own).replace(REDACTED, REPLACEMENT)
 
 
-def _in_value(own: OwnForms | None, value: Any) -> Any:
+def _in_value(own: OwnForms | None, taken: set[str] | None, value: Any) -> Any:
+    _note(own, taken, value)
     return _with_mark_of_purges(redact_value(value, own=own))
+
+
+def _note(own: OwnForms | None, taken: set[str] | None, value: Any) -> None:
+    """Add to `taken` what `own` finds in the strings, numbers and keys of a JSON value."""
+    if own is None or taken is None:
+        return
+    if isinstance(value, dict):
+        value = [*value, *value.values()]
+    if isinstance(value, list):
+        for item in value:
+            _note(own, taken, item)
+    elif value is not None:
+        text = value if isinstance(value, str) else json.dumps(value)
+        taken.update(text[secret.start : secret.end] for secret in own.find(text))
 
 
 def _with_mark_of_purges(value: Any) -> Any:

@@ -75,12 +75,10 @@ _PINS = Beginnings(("pin ", "pin:", "pin=", "pin-", "pincode"))
 _PIN_FLAG = re.compile(r"--(?:so-|new-|user-|card-)?pin[ =][\"']?(?P<secret>[0-9]{4,8})(?![\w.:])")
 _PIN_FLAGS = Beginnings(("--pin ", "--pin=", "--so-pin", "--new-pin", "--user-pin", "--card-pin"))
 _KEY_OF_JSON = re.compile(
-    r"(?:pin|otp|totp|(?:mfa|2fa|sms|verification|security|access|auth|login)_?code)(?:_?(?:code|number))?"
+    r"(?:pin|otp|totp|(?:mfa|2fa|sms|verification|security|access|auth|login|one_?time)_?code)(?:_?(?:code|number))?"
     r"(?:\\*[\"'])[ ]?:[ ]?(?:\\*[\"'])?(?P<secret>[0-9]{4,8})(?![\w.])"
 )
-_KEYS_OF_JSON = Beginnings(
-    ("pin", "otp", "totp", "mfa", "2fa", "sms", "verification", "security", "access", "auth", "login")
-)
+_KEYS_OF_JSON = Beginnings("pin otp totp mfa 2fa sms verification security access auth login onetime one_time".split())
 _PLACES = Beginnings(
     (
         *(

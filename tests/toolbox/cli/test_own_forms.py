@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from amplifier_module_context_persistent.erasures.erasure_list import erasures
+from amplifier_module_context_persistent.erasures.erasure_record import TEXT
 from amplifier_module_context_persistent.log.record_line import decode
 from amplifier_module_context_persistent.messages.secrets.own_forms import OwnFormsError, own_forms
 from amplifier_module_context_persistent.messages.secrets.redact import redact_text
@@ -70,6 +72,12 @@ def test_a_purge_replaces_them_in_the_log(session: Path, tmp_path: Path) -> None
     assert "ACME-x" in text
     kept = [record for line in session.read_bytes().splitlines() if "_record" not in (record := decode(line))]
     assert [message["role"] for message in kept] == ["user", "assistant", "tool"]
+
+
+def test_a_purge_leaves_a_rule_with_which_imports_replace_them_again(session: Path) -> None:
+    run("purge", session, "--secrets", "--redact-values", "MINE", "--yes")
+    (erasure,) = (erasure for erasure in erasures(str(session)) if erasure.what == TEXT)
+    assert not holds(erasure.rule.replace(f"again {VALUE}, and {json.dumps(VALUE)}"))
 
 
 @pytest.mark.parametrize(
