@@ -78,8 +78,9 @@ def _erasures_about(
 ) -> list[Erasure]:
     """Return the erasures that are about a session, or about one of the logs that its file was written from.
 
-    A session may have some messages of a deleted one, as a fork has. So a deletion is about it by its messages only if
-    it has most of them from the deleted session.
+    A session with an id of its own may have some messages of a deleted one, as a fork has. So a deletion is about it by
+    its messages only if it has most of them from the deleted session. A file without such an id counts as a copy of
+    the deleted session if it has one of its messages.
 
     If the session is here, a deletion is about it only by the names of its source. A deleted session with the same
     messages was another one, such as a second import under another id. And a fork that was here already keeps what was
@@ -87,7 +88,8 @@ def _erasures_about(
     """
     if not found:
         return []
-    names, contents = names_of_key(draft.target.key, has_id=bool(draft.start.source_id)), _contents(draft)
+    has_id = bool(draft.start.source_id)
+    names, contents = names_of_key(draft.target.key, has_id=has_id), _contents(draft)
     answers = cache(partial(answers_in_draft, draft))
     talk = cache(partial(talk_in_draft, draft))
     message_names = names_in_draft(draft)
@@ -95,7 +97,7 @@ def _erasures_about(
     about = [
         erasure
         for erasure in concerning(found, [*names, *message_names], contents, answers, talk)
-        if erasure.what != SESSION or erasure.salt in itself or _has_most(erasure, found, message_names)
+        if erasure.what != SESSION or erasure.salt in itself or not has_id or _has_most(erasure, found, message_names)
     ]
     salts = {erasure.salt for erasure in about}
     of_origin = [
