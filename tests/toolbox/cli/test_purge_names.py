@@ -100,3 +100,17 @@ def test_a_purge_of_secrets_holds_for_an_import(tmp_path: Path) -> None:
     for name in ("talk", "other"):
         assert "Sommer2024!" not in log_of(name).read_text()
         assert "736251" not in log_of(name).read_text()
+
+
+def test_a_purge_of_secrets_holds_for_a_fork_of_an_old_copy(tmp_path: Path) -> None:
+    """The copy was taken before the purge, and holds a value that only its key names."""
+    call = {"id": "c1", "tool": "login", "arguments": {"password": "Sommer2024!"}}
+    write(
+        log_of("talk"),
+        [{"role": "user", "content": "log in"}, {"role": "assistant", "content": "", "tool_calls": [call]}],
+    )
+    old = tmp_path / "old.jsonl"
+    old.write_bytes(log_of("talk").read_bytes())
+    shows(run("purge", "talk", "--secrets", "--yes").stdout, "Done.")
+    run("fork", old, "--session", "forked", code=None)
+    assert not log_of("forked").exists() or "Sommer2024!" not in log_of("forked").read_text()

@@ -21,7 +21,7 @@ from ....hosts import is_hosts_file
 from ....log.database_location import split_location, stored_name
 from ....log.open_reader import open_reader
 from ....messages.metadata import given_id
-from ....messages.replace_in_message import Replace
+from ....messages.replace_in_message import Replace, Replacement
 from ....sessions.raw_records import StoredLog, read_log
 from ....sessions.transcript import Transcript
 from ...maintenance.chained_lines import ChainedLines
@@ -161,6 +161,7 @@ def _write_purged(source: str, directory: PrivateDirectory, target: str, purge: 
 
 
 def _replace_all(purges: Sequence[Erasure]) -> Replace:
+    """Return the replacement of all texts that purges removed, and of values that only their keys name."""
     rules = [erasure.rule for erasure in purges if erasure.what == TEXT]
 
     def replace_all(text: str) -> str:
@@ -168,4 +169,7 @@ def _replace_all(purges: Sequence[Erasure]) -> Replace:
             text = rule.replace(text)
         return text
 
+    in_values = [rule.replacement for rule in rules if rule.secrets]
+    if in_values and isinstance(in_values[0], Replacement):
+        return Replacement(replace_all, in_values[0].in_value)
     return replace_all
