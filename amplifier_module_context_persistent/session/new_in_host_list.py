@@ -215,7 +215,7 @@ def _edited_by_agent(
     if not agents.own_list.is_history(log):
         return TakenMessages()
     loaded = sum(ordinal < agents.opened_with for ordinal in history.ordinals)
-    own_part = rest_of(history.messages[:loaded], agent_list)
+    own_part = rest_of(history.messages[:loaded], agent_list) if loaded else list(agent_list)
     if not own_part:
         return TakenMessages()
     own_live = history.messages[loaded:]

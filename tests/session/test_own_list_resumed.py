@@ -186,3 +186,15 @@ async def test_an_agent_with_memory_files_may_change_what_it_added(tmp_path: Pat
         await manager.set_messages([*OLD, user("2"), agent("The fi")])
         await manager.set_messages([*OLD, user("2"), agent("The first"), user("3")])
         assert said(await manager.get_messages())[-3:] == ["2", "The first", "3"]
+
+
+@pytest.mark.parametrize("is_own_clear", [True, False])
+async def test_an_answer_that_grows_is_stored_after_a_clear(tmp_path: Path, *, is_own_clear: bool) -> None:
+    path = tmp_path / "log.jsonl"
+    await begun(path, "" if is_own_clear else "clear")
+    async with PersistentContextManager(path) as manager:
+        if is_own_clear:
+            await manager.clear()
+        for own in ([user("2")], [user("2"), agent("I wi")], [user("2"), agent("I will."), user("3")]):
+            await manager.set_messages(own)
+            assert said(await manager.get_messages()) == said(own)
