@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from amplifier_module_context_persistent.paths import LOG_NAME
-from amplifier_module_context_persistent.toolbox.cli.import_ import _not_imported
+from amplifier_module_context_persistent.toolbox.cli.import_report import loss_words
 from amplifier_module_context_persistent.toolbox.transfer.importers.account import Account
 from tests.support.commands import refused, run, shows
 from tests.support.exports import SESSION, exported, store
@@ -110,7 +110,7 @@ def test_lines_that_cannot_be_read_are_told(log: Path) -> None:
 )
 def test_what_was_not_imported_is_counted(lines: int, parts: int, unit: str, told: str) -> None:
     """Lines, and parts of lines that came in without them; it does not sound as if the file was refused."""
-    assert _not_imported(Account(unit=unit, lost_lines=lines, lost_parts=parts)) == told
+    assert loss_words(Account(unit=unit, lost_lines=lines, lost_parts=parts)) == told
 
 
 @proof
