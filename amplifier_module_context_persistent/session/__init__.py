@@ -13,7 +13,8 @@ Where things are done:
 - a message is added: `add_messages`; it becomes a record: `record_builder`, which does not store it twice if it is
   added again at a resume (`replayed_messages` recognises it); its secrets are replaced: `redact_on_write`;
 - a host sets a whole list: `set_messages`; after a purge: `list_after_purge`; what is new in it: `new_in_host_list`,
-  by its match with the history (`align_host_list`) and what the log once had (`known_messages`);
+  in that of an agent without a host `new_in_agents_list` (the list before it: `own_list`); by its match with the
+  history (`align_host_list`) and what the log once had (`known_messages`);
   ends of interrupted turns: `closing_messages`;
 - a view that cannot be made is an error of the host's: `view_errors`;
 - where the log is: `choose_log`; whether a session goes on without one: `kept_in_memory`; the log is opened at the

@@ -3,7 +3,7 @@
 Every method may be called from several tasks and threads. Code that uses the log or a window runs on the log's thread.
 
 The methods hand their work on: to the parts of the manager, which `manager_parts` lists, and to these modules:
-- `set_messages`, `restore_host_checkpoint` and `clear` to `set_messages`; `get_messages` reads by `new_in_host_list`;
+- `set_messages`, `restore_host_checkpoint` and `clear` to `set_messages`; `get_messages` reads by `live_history`;
 - `rewind`, `pop` and `change_history` to `rewind_and_pop`; `pin` and `hide` to `pin_and_hide`; `recall` to `recall`.
 """
 
@@ -27,9 +27,9 @@ from ..window.retained_texts import checked_bodies
 from .choose_log import ChosenLog, choose_log
 from .final_request import Ticket
 from .host import Host
+from .live_history import LiveHistory
 from .manager_arguments import ManagerArguments, taking_arguments_of
 from .manager_parts import make_parts
-from .new_in_host_list import LiveHistory
 from .pin_and_hide import hide, pin
 from .recall import RecallState, recall
 from .request_flow import SystemPromptFactory

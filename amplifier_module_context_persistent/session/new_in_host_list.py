@@ -4,8 +4,8 @@ Nothing is written here. `set_messages` does not replace a history that was load
 have something new:
 
 - Turns that were made under another context module: the list is the live history followed by more messages (the
-  *tail*). The tail is taken if it is new; see `KnownMessages.newer_part`. In the list of an agent without a host it
-  is new unless a reset has hidden it (`KnownMessages.without_hidden`); the same words may be said twice.
+  *tail*). The tail is taken if it is new; see `KnownMessages.newer_part`. The list of an agent without a host has more
+  rules (`new_in_agents_list`).
 - The host's repair of interrupted tool calls: the list is the live history with results for calls that lack one, with
   closing assistant messages after results, and with late results replaced by others right after their calls. A result
   that the history lacks is taken, in the order of the calls. A closing message is taken only after a result that is
@@ -25,45 +25,26 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from operator import itemgetter
-from typing import NamedTuple
+from dataclasses import dataclass
 
-from ..log.collector_paused import collector_paused
 from ..log.contract import Log
 from ..messages.host_form import DROPPED_BY_HOSTS, content_key
-from ..messages.host_order import host_order, with_place
+from ..messages.host_order import with_place
 from ..messages.kept_from_models import is_kept_from_models
 from ..messages.message import Message, given_calls, result_id_of
-from ..messages.metadata import PLACE_KEY, given_id, is_ephemeral, is_repair
+from ..messages.metadata import given_id, is_repair
 from .align_host_list import Alignment, align
 from .closing_messages import CLOSING_TEXT, with_closings
-from .growing_list import is_same, rest_of, rest_of_agent
+from .growing_list import rest_of
 from .known_messages import KnownMessages
-from .list_after_purge import OwnList
+from .live_history import LiveHistory
 from .memory_files import is_memory_file
+from .new_in_agents_list import AgentsKnowledge, new_in_agents_list
 from .replayed_messages import stored_under
+from .taken_messages import TakenMessages
 
 _NOT_IN_CONTENT = ("thinking_text", *DROPPED_BY_HOSTS)
 """Fields that a comparison of contents passes over."""
-
-
-@dataclass(frozen=True, slots=True)
-class TakenMessages:
-    """The messages to append from a list, and the new order of the history if a late result is moved."""
-
-    new: list[Message] = field(default_factory=list)
-    """The new messages in the order of the list. A message in the middle names the message that it follows."""
-    order: list[int | Message] = field(default_factory=list)
-    """The whole new history, as ordinals and new messages, if a result is moved or an agent changed what it added
-    itself. Otherwise the list is empty."""
-    repairs: bool = False
-    """Whether the list has more changes than a tail."""
-    reason: str = "repair"
-    """The reason of the reset, if there is a new order."""
-
-    def __bool__(self) -> bool:
-        return bool(self.new or self.order)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,70 +56,6 @@ class ListComparison:
     """The live history that the list was compared with."""
     unknown: int = 0
     """The number of a rejected list's messages that the log does not have, neither live nor hidden."""
-
-
-class LiveHistory(NamedTuple):
-    """The live history as a host sees it: without ephemeral messages, and with repairs in their places."""
-
-    messages: list[Message]
-    ordinals: Sequence[int]
-    """The ordinals of the messages."""
-    all_ordinals: Sequence[int]
-    """The ordinals of the whole live history, in the order of the log."""
-
-    @classmethod
-    def of(cls, log: Log) -> LiveHistory:
-        """Read the live history of a log.
-
-        Raises:
-            LogUnreadableError: the log cannot be read.
-        """
-        live = log.index.live
-        with collector_paused():
-            stored = list(log.read(live))
-        if not _any_out_of_place(stored):
-            return cls(stored, live, live)
-        order = [position for position in host_order(stored) if not is_ephemeral(stored[position])]
-        return cls([stored[position] for position in order], [live[position] for position in order], live)
-
-    def with_others(self, order: Sequence[int | Message]) -> list[int | Message]:
-        """Add the messages that hosts do not see to a new order.
-
-        Each of these stays after the message that it follows now.
-        """
-        seen_by_hosts = frozenset(self.ordinals)
-        followers = defaultdict[int | None, list[int]](list)  # None: at the start of the history
-        before: int | None = None
-        for ordinal in self.all_ordinals:
-            if ordinal in seen_by_hosts:
-                before = ordinal
-            else:
-                followers[before].append(ordinal)
-        whole: list[int | Message] = [*followers[None]]
-        for item in order:
-            whole.append(item)
-            if isinstance(item, int):
-                whole += followers.get(item, ())
-        return whole
-
-
-def _any_out_of_place(stored: Sequence[Message]) -> bool:
-    """Return whether hosts see any of the messages at another place than the log, or do not see it at all."""
-    # the history may be long; a function call for each message takes twice the time
-    every_metadata = map(itemgetter("metadata"), stored)
-    return any(PLACE_KEY in metadata or "ephemeral" in metadata for metadata in every_metadata)
-
-
-class AgentsKnowledge(NamedTuple):
-    """What an agent without a host knows of the log: what its process opened, and what it set since."""
-
-    opened_with: int
-    """The number of messages that the log had when it was opened."""
-    removals_at_open: int
-    """The number of its resets and purges then."""
-    last_reset: str
-    """The id of the last reset that this process made, or ""."""
-    own_list: OwnList
 
 
 def compare_list(log: Log, host_list: Sequence[Message], *, agents: AgentsKnowledge | None = None) -> ListComparison:
@@ -154,19 +71,10 @@ def compare_list(log: Log, host_list: Sequence[Message], *, agents: AgentsKnowle
     """
     history = LiveHistory.of(log)
     live = history.messages
-    rest = rest_of_agent(live, host_list) if agents is not None else None
-    if agents is not None and rest:
-        added = _new_in_rest(log, live, host_list, rest, agents)
-        if added:
-            return ListComparison(TakenMessages(added), live)
-    if agents is not None and not rest:
-        added = agents.own_list.added(log, host_list)
-        if added:
-            return ListComparison(TakenMessages(added), live)
-    if agents is not None and rest is None:
-        edited = _edited_by_agent(log, history, host_list, agents)
-        if edited:
-            return ListComparison(edited, live)
+    if agents is not None:
+        taken = new_in_agents_list(log, history, host_list, agents)
+        if taken:
+            return ListComparison(taken, live)
     alignment = align(live, host_list)
     if alignment is None:
         return ListComparison(TakenMessages(), live, count_unknown(log, host_list))
@@ -177,57 +85,6 @@ def compare_list(log: Log, host_list: Sequence[Message], *, agents: AgentsKnowle
     new = arranged(history, alignment, known.newer_part(alignment.tail))
     unknown = count_unknown(log, host_list) if not new else 0
     return ListComparison(new, live, unknown)
-
-
-def _new_in_rest(
-    log: Log, live: Sequence[Message], agent_list: Sequence[Message], rest: list[Message], agents: AgentsKnowledge
-) -> list[Message]:
-    """Return the new messages at the end of an agent's list that begins with the whole live history.
-
-    Args:
-        log: the session's log.
-        live: the live history.
-        agent_list: the list.
-        rest: its messages after the history, which have neither ids nor times.
-        agents: what this process knows of resets.
-    """
-    known = KnownMessages(log, live)
-    if not known.ends_removed or known.last_reset == agents.last_reset != "":
-        return rest
-    has_read_history = len(rest) < len(agent_list) and given_id(agent_list[-len(rest) - 1]) is not None
-    if has_read_history and log.index.removals == agents.removals_at_open:
-        return rest
-    if known.ends_purged:  # what was purged is unknown, but an old list would begin with it
-        knows_history = log.index.removals == agents.removals_at_open and len(rest) < len(agent_list)
-        return rest if knows_history else []
-    return known.without_hidden(rest)
-
-
-def _edited_by_agent(
-    log: Log, history: LiveHistory, agent_list: Sequence[Message], agents: AgentsKnowledge
-) -> TakenMessages:
-    """Return the new history if an agent replaced messages that it added itself since the log was opened.
-
-    So an agent may set the beginning of an answer, and later the whole one. Messages that were loaded stay as they are,
-    and nothing is taken if another process added messages since the agent's last list. A list that only lacks messages
-    at its end changes nothing.
-    """
-    if not agents.own_list.is_history(log):
-        return TakenMessages()
-    loaded = sum(ordinal < agents.opened_with for ordinal in history.ordinals)
-    own_part = rest_of(history.messages[:loaded], agent_list) if loaded else list(agent_list)
-    if not own_part:
-        return TakenMessages()
-    own_live = history.messages[loaded:]
-    same = 0
-    while same < min(len(own_live), len(own_part)) and is_same(own_live[same], own_part[same]):
-        same += 1
-    new = own_part[same:]
-    has_only_more = same == len(own_live)
-    if has_only_more or not new or any(given_id(message) is not None for message in new):
-        return TakenMessages()
-    order = history.with_others([*history.ordinals[: loaded + same], *new])
-    return TakenMessages(new, order, reason="set_messages")
 
 
 def additions_only(log: Log, host_list: Sequence[Message], *, may_repair: bool = True) -> list[Message] | None:

@@ -38,9 +38,9 @@ from .change_history import Decide
 from .deferred_records import Deferred, DeferredRecords
 from .memory_files import is_memory_file
 from .message_to_store import MessageToStore, key_of
-from .new_in_host_list import TakenMessages
 from .replayed_messages import TimestampReplays, free_id_for, is_live_as, overlap, stored_under
 from .session_identity import SessionIdentity
+from .taken_messages import TakenMessages
 
 logger = logging.getLogger(__name__)
 

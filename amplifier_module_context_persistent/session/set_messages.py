@@ -20,10 +20,13 @@ from ..messages.metadata import comes_from_a_log, given_id, is_ephemeral
 from .growing_list import after_items, may_be_repair, rest_of_agent
 from .host import Host
 from .list_after_purge import without_purged
+from .live_history import LiveHistory
 from .memory_files import is_memory_file
-from .new_in_host_list import AgentsKnowledge, ListComparison, LiveHistory, TakenMessages, additions_only, compare_list
+from .new_in_agents_list import AgentsKnowledge
+from .new_in_host_list import ListComparison, additions_only, compare_list
 from .redact_on_write import RedactionOnWrite
 from .store import Session, Store
+from .taken_messages import TakenMessages
 from .transcript_edit import advice, find_edit
 from .unchanged_host_list import is_whole, known_beginning
 

@@ -33,9 +33,9 @@ from .choose_log import ChosenLog
 from .close_session import archive_others, index_in_database
 from .host import Host
 from .kept_in_memory import log_in_memory, may_go_on_in_memory, why_in_memory
-from .list_after_purge import OwnList
 from .log_events import LogEvents
 from .memory_files import check_memory_files, load_memory_files
+from .own_list import OwnList
 from .record_builder import RecordBuilder
 from .session_identity import SessionIdentity
 from .view_service import ViewService
