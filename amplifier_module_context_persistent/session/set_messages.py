@@ -76,32 +76,29 @@ async def set_messages(
         return
     plain = [*incoming.known, *_plain_messages(incoming.messages, first=len(incoming.known))]
     plain = [await session.offloaded(message) for message in plain]
-    location = store.path or ""
-    is_hosts = host.is_there or resumes
+    is_agents = not (host.is_there or resumes)
+    own_list = session.own_list if is_agents or not log_decides else None
 
     def without_erased() -> list[Message]:
-        own = None if is_hosts and log_decides else session.own_list
-        return without_purged(session.log, plain, location, own=own, last_reset=session.history.last_reset)
+        last_reset = session.history.last_reset
+        return without_purged(session.log, plain, store.path or "", own=own_list, last_reset=last_reset)
 
+    is_in_log = True
     if log_decides:
-        agents = None
-        if not is_hosts:
-            history = session.history
-            agents = AgentsKnowledge(
-                history.opened_with, history.removals_at_open, history.last_reset, session.own_list
-            )
-
-        def lasting() -> list[Message]:
-            return [message for message in without_erased() if not is_ephemeral(message)]
-
-        is_known_now = await _take(store, host, lasting, timestamp=timestamp, agents=agents)
-        if agents is None or not is_known_now:
-            return
+        agents = _knowledge_of(session) if is_agents else None
+        is_in_log = await _take(store, host, without_erased, timestamp=timestamp, agents=agents)
     elif not await _append_additions(store, without_erased, timestamp=timestamp, may_repair=may_repair):
         is_small = len(plain) < _SMALL_LIST
         await replace_history(store, without_erased, "set_messages", timestamp=timestamp, is_small=is_small)
-    session = await store.open()  # it is another one if the log could not be created
-    await session.read(lambda log: session.own_list.note(log, plain, session.history.last_reset))
+    if own_list is not None and is_in_log:
+        session = await store.open()  # it is another one if the log could not be created
+        await session.read(lambda log: session.own_list.note(log, plain, session.history.last_reset))
+
+
+def _knowledge_of(session: Session) -> AgentsKnowledge:
+    """Return what an agent without a host knows of the log of its session."""
+    history = session.history
+    return AgentsKnowledge(history.opened_with, history.removals_at_open, history.last_reset, session.own_list)
 
 
 class _GivenList(NamedTuple):
@@ -264,9 +261,12 @@ async def _take(
     """
     session = await store.open()
 
+    def lasting() -> list[Message]:
+        return [message for message in host_list() if not is_ephemeral(message)]
+
     def compare(log: Log) -> ListComparison:
         log.follow()
-        given.append(host_list())
+        given.append(lasting())
         return compare_list(log, given[-1], agents=agents)
 
     given = list[list[Message]]()
@@ -282,7 +282,7 @@ async def _take(
     choices: list[TakenMessages] = []  # the last one counts: another process may have added messages before it
 
     def choose() -> TakenMessages:
-        choices.append(compare_list(session.log, host_list(), agents=agents).taken)
+        choices.append(compare_list(session.log, lasting(), agents=agents).taken)
         return choices[-1]
 
     session = await store.append(
