@@ -125,13 +125,9 @@ def purge(
     check_can_ask(as_json=as_json, yes=yes, dry_run=dry_run)
     if not dry_run:
         remove_abandoned_copies()
-    is_named = session is not None or last
     chosen = (before is not None, cleared, everything, redact is not None, secrets)
-    if session is not None and not any(chosen) and not torn:
-        _check_is_session(session)
-    _check_is_one(chosen, torn=torn, all_=everywhere)
-    if session is not None and last:
-        raise click.UsageError(NAME_ONE)
+    _check_arguments(session, chosen, last=last, torn=torn, everywhere=everywhere)
+    is_named = session is not None or last
     removes_texts = secrets or redact is not None
     if is_named:
         check_no_filter(wanted, everywhere=everywhere)
@@ -155,6 +151,19 @@ def purge(
         holding = []
     _tell_other_capitals(redacted_text, sessions, report)
     context.exit(_purge(planned, sessions, what, rule, report, yes=yes, holding=holding))
+
+
+def _check_arguments(session: str | None, chosen: Sequence[bool], *, last: bool, torn: bool, everywhere: bool) -> None:
+    """Check that one session at most is named, and that exactly one kind of purge is chosen.
+
+    Raises:
+        click.UsageError: the arguments contradict each other, or say too little.
+    """
+    if session is not None and not any(chosen) and not torn:
+        _check_is_session(session)
+    _check_is_one(chosen, torn=torn, all_=everywhere)
+    if session is not None and last:
+        raise click.UsageError(NAME_ONE)
 
 
 def _check_says_which(wanted: SessionFilter, before: str | None, *, everywhere: bool, removes_texts: bool) -> None:
@@ -338,21 +347,9 @@ def _purge(
         return UNUSABLE if unread else DONE
     from_many = f" from {len(todo):,} sessions" if len(todo) > 1 else ""
     ask(f"Remove it for good{from_many}?", yes=yes)
-    purged = []
-    for session in todo:
-        try:
-            if not yes:
-                _check_removes_no_more(session, what)
-            is_complete = _purge_one(session, what, rule, report)
-        except (OSError, ContextPersistentError, ValueError) as error:
-            reason = reason_beside(error, session.path)
-            if len(planned) == 1:
-                raise UnusableError(f"{one_line(session.path)}: {reason}") from error
-            report.failed("NOT PURGED", session.path, reason)
-            continue
-        purged.append(session)
-        is_left = is_left or not is_complete
+    purged, are_complete = _purge_each(todo, what, rule, report, was_asked=not yes, is_only=len(planned) == 1)
     outcome = "Done" if len(planned) == 1 else f"Done: {counted(len(purged), 'session')} purged"
+    is_left = is_left or not are_complete
     if is_left:
         report.say(f"{outcome}, but files named above still hold what was to go: remove it there too.")
     else:
@@ -361,6 +358,42 @@ def _purge(
         report.say(VACUUM_ADVICE)
     report.end(planned, purged)
     return _exit_code(is_left=is_left, is_failed=bool(unread) or len(purged) < len(todo))
+
+
+def _purge_each(
+    todo: Sequence[SessionPurge], what: Purge, rule: Rule, report: PurgeReport, *, was_asked: bool, is_only: bool
+) -> tuple[list[SessionPurge], bool]:
+    """Purge sessions, and print which could not be purged.
+
+    Args:
+        todo: the plan for each session.
+        what: the options.
+        rule: makes the rule for later imports.
+        report: gets all that is printed.
+        was_asked: whether a person saw the plans, so that nothing more may be removed.
+        is_only: whether the command is about one session.
+
+    Returns:
+        The purged sessions, and whether none of their files still holds what was to go.
+
+    Raises:
+        UnusableError: the only session cannot be purged.
+    """
+    purged = list[SessionPurge]()
+    are_complete = True
+    for session in todo:
+        try:
+            if was_asked:
+                _check_removes_no_more(session, what)
+            are_complete = _purge_one(session, what, rule, report) and are_complete
+        except (OSError, ContextPersistentError, ValueError) as error:
+            reason = reason_beside(error, session.path)
+            if is_only:
+                raise UnusableError(f"{one_line(session.path)}: {reason}") from error
+            report.failed("NOT PURGED", session.path, reason)
+            continue
+        purged.append(session)
+    return purged, are_complete
 
 
 def _check_removes_no_more(planned: SessionPurge, what: Purge) -> None:

@@ -115,10 +115,7 @@ def sync(
         count = _count_sessions(erasing) + sum(step.what is What.REPLACE for step in plan.steps)
         if count:
             ask(f"Erase it in {counted(count, 'session')}, and go on?", yes=yes)
-        if unknown := why_not_known():
-            click.echo(f"{one_line(unknown)}; it is written anew, and deletions name this place alone", err=True)
-        with suppress(OSError):  # only the messages of deletions need the note
-            note_synced(there.name, utc_now())
+        _note_place(there)
         with unusable():
             erase(erasing, travelling, now=utc_now)
             if erasing:
@@ -128,6 +125,14 @@ def sync(
             for side in (here, there):
                 side.remove_stale_marks()
     context.exit(_told(erasing, travelling, plan, there, dry_run=dry_run, as_json=as_json))
+
+
+def _note_place(there: Side) -> None:
+    """Note that this home is synced with a place, for the messages of deletions."""
+    if unknown := why_not_known():
+        click.echo(f"{one_line(unknown)}; it is written anew, and deletions name this place alone", err=True)
+    with suppress(OSError):  # only the messages of deletions need the note
+        note_synced(there.name, utc_now())
 
 
 def _say_none(why: str, travelling: Sequence[TravellingErasures]) -> None:
