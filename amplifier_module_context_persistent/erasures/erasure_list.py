@@ -29,8 +29,8 @@ BACKUP_NAME = "context-backup.jsonl"
 ListPlace = Path | str
 """The place of a list: a file's path, or the location of a database."""
 _WITHOUT_END = b'{"torn_before":true}'
-"""The mark after a line that had no end of line when the next append closed it. If the line cannot be read, it is torn,
-because an append was killed."""
+"""A line that an append writes if the line before it had no LF. If that line cannot be read, it is a torn one, which a
+killed append left, and no damage."""
 
 
 def erasures_path() -> Path:

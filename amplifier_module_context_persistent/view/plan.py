@@ -106,7 +106,7 @@ class NativeItem:
     seed: str = ""
     """The hash of the tools and the system text of the request that made the item."""
     stands_for: tuple[str, ...] = ()
-    """The hash chains of the replaced messages: several if an earlier item is among the replaced messages."""
+    """The hashes at the end of the chain over the replaced messages; several if an earlier item is among these."""
     usage: Mapping[str, int] = field(default_factory=dict)
     """The provider's usage report for the request that made the item."""
 

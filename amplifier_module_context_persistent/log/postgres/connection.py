@@ -114,7 +114,7 @@ class ConnectionFacts(PreparedStatements):
     """The layout of the tables."""
     steps: frozenset[str] = frozenset()
     waits = False
-    """Whether the server's own setting made it wait for its disk when this was last checked."""
+    """Whether the server waits for its disk at each commit by its own setting, as it was when this was last asked."""
     touches = False
     """Whether appends update the column `touched` (`migration_steps.TOUCHED`)."""
     has_places = False

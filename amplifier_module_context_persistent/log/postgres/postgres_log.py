@@ -46,7 +46,8 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 _RETRIED = frozenset({*CONFLICTS, LOCK_NOT_AVAILABLE, "57014", READ_ONLY})
-"""SQLSTATE: serialization failure, deadlock, lock not available, query cancelled, read-only. Nothing was done."""
+"""The SQLSTATE codes after which an append is tried again, because the server stored nothing: serialization failure,
+deadlock, lock not available, query cancelled, read-only."""
 
 
 class PostgresLog(PostgresReader):

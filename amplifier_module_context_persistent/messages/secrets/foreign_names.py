@@ -111,7 +111,7 @@ _OF_WIFI = re.compile(
 )
 """Words beside which a key is a password that a person chose."""
 _STANDARD = re.compile(r"(?:wpa|wep)[0-9]?(?:[-/ ]\w{2,12}){0,3}", re.IGNORECASE)
-"""A way in which a wireless network is secured: `WPA2-PSK`."""
+"""A security standard of wireless networks, such as `WPA2-PSK`."""
 _ENDING = re.compile(r"[^\W\d\u0e00-\u0e7f\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]{0,6}")
 _LEAST_CHARS = 6
 _MOST_KEY_CHARS = 100

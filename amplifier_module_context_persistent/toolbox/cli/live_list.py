@@ -91,7 +91,7 @@ class LiveList(Generic[T]):
         return self._draw(columns, rows, total)
 
     def _search(self, rows: int) -> int:
-        """Search for the typed words, and return the number of all found items. An item that was found stays chosen."""
+        """Search for the typed words, choose one of the found items, and return the number of all found items."""
         self._found, total = self._find(self._words, self._at + rows)
         last = len(self._found) - 1
         self._at = max(0, min(self._at, last))

@@ -48,7 +48,8 @@ class Restore:
     _erased_here: Sequence[Erasure] = ()
     """The erasures of the home's list."""
     _of_forks: set[str] = field(default_factory=set)
-    """The salts of purges of origins, noted only when their forks are restored, so that a killed restore continues."""
+    """The salts of purges of sessions from which a restored session was forked. They are noted after the fork is
+    restored: noted before, they would keep the fork out when a killed restore is repeated."""
 
     def plan(self) -> list[BackupStep]:
         """Return the planned action for each session of the backup. Writes nothing.
