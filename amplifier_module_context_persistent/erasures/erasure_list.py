@@ -192,8 +192,8 @@ def _lines_and_rest(place: ListPlace) -> Sequence[str | bytes]:
 def _is_without_end(lines: Sequence[str | bytes], number: int) -> bool:
     """Tell whether a line was written without its end: it is the last one, or `_WITHOUT_END` follows.
 
-    A part of the mark counts too: the append that was to close the line may have been killed, too. Every line begins as
-    the mark does, so only a line that cannot be read is torn.
+    A part of the mark counts too: the append that wrote it may also have been killed. Every line begins like the mark,
+    so only a line that cannot be read is torn.
     """
     if number == len(lines):
         return True

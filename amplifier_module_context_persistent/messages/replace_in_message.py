@@ -33,6 +33,8 @@ class Replacement:
     in_text: Replace
     in_value: Callable[[Any], Any]
     """Returns a JSON value with everything replaced that has to be removed."""
+    note: Callable[[Any], None] = lambda _: None
+    """Called with each JSON value from which `in_value` removes something in a message."""
 
     def __call__(self, text: str) -> str:
         """Return a text with everything replaced that has to be removed."""
@@ -70,7 +72,7 @@ _EMPTY = {"type": "text", "text": REPLACEMENT}
 def redact_message(message: Message, replace: Replace) -> Message:
     """Return a message with every match in its strings and numbers replaced; an equal message if there is no match."""
     if isinstance(replace, Replacement):
-        message = _with_named_replaced(message, replace.in_value(message), replace.in_value)
+        message = _with_named_replaced(message, replace.in_value(message), replace)
     redacted: Message = {}
     for key, value in message.items():
         if key == "thinking_block":
@@ -81,37 +83,52 @@ def redact_message(message: Message, replace: Replace) -> Message:
     return redacted
 
 
-def _with_named_replaced(value: Any, changed: Any, in_value: Callable[[Any], Any], *, numbers: bool = True) -> Any:
+def _with_named_replaced(value: Any, changed: Any, replace: Replacement, *, numbers: bool = True) -> Any:
     """Return a JSON value with the values replaced that are named by keys alone; other texts, ids and names stay.
 
     Args:
         value: a message, or a part of it.
         changed: the same value as `in_value` returned it within the message, because keys around it may name it.
-        in_value: returns a JSON value with everything replaced that has to be removed.
+        replace: replaces the values.
         numbers: whether numbers are replaced too.
     """
     if is_block(value, THINKING_BLOCKS) or (_is_number(value) and not numbers):
         return value
     if isinstance(value, list) and isinstance(changed, list):
         pairs = zip(value, changed, strict=True)
-        return [_with_named_replaced(item, new, in_value, numbers=numbers) for item, new in pairs]
+        return [_with_named_replaced(item, new, replace, numbers=numbers) for item, new in pairs]
     if isinstance(value, dict) and isinstance(changed, dict):
         items = list(changed.values())
         if len(items) != len(value):  # two keys with secrets became equal
-            items = [next(iter(in_value({key: item}).values())) for key, item in value.items()]
+            items = [next(iter(replace.in_value({key: item}).values())) for key, item in value.items()]
         result: dict[str, Any] = {}
         for (key, item), new in zip(value.items(), items, strict=True):
             if key in NAMES:
                 result[key] = item
             elif key in _ARGUMENTS and numbers:
-                is_json = isinstance(item, str) and new != REPLACEMENT
-                result[key] = in_json(item, in_value) if is_json else new
+                result[key] = _arguments_replaced(item, new, replace)
             else:
                 keeps_numbers = key in _OWN_METADATA or key in _PLACES
-                result[key] = _with_named_replaced(item, new, in_value, numbers=numbers and not keeps_numbers)
+                result[key] = _with_named_replaced(item, new, replace, numbers=numbers and not keeps_numbers)
         return result
     is_text = isinstance(value, str) and changed != REPLACEMENT  # `Replacement.in_text` replaces what is within it
-    return value if is_text else changed
+    if is_text or changed == value:
+        return value
+    replace.note(value)
+    return changed
+
+
+def _arguments_replaced(value: Any, changed: Any, replace: Replacement) -> Any:
+    """Return the arguments of a call, which may be JSON text, with everything replaced; `changed` as above."""
+
+    def noted_and_replaced(inner: Any) -> Any:
+        replace.note(inner)
+        return replace.in_value(inner)
+
+    if isinstance(value, str) and changed != REPLACEMENT:
+        return in_json(value, noted_and_replaced)
+    replace.note(value)
+    return changed
 
 
 def holds_in_names(message: Message, replace: Replace) -> bool:

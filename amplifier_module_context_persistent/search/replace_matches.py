@@ -75,16 +75,15 @@ def replace_matches(
         SlowPatternError: the expression takes too much time or memory; the text was not searched to its end.
     """
     try:
-        if _may_match(text, literals):
-            text = _replace_plain(expression, replacement, text, taken)
         is_word = _SAME_IN_ALL.fullmatch(expression.pattern) is not None
         is_encoded = (_WITHIN_WORD if is_word else _ENCODED).search(text) is not None
         searches = [(expression, literals)]
         widened = _widened(expression) if is_encoded or _OTHER_SPACE.search(text) else None
-        if widened is not None:
-            searches.append(widened)
-            if _may_match(text, widened[1]):
-                text = _replace_plain(widened[0], replacement, text, taken)
+        if widened is not None:  # the first, since an optional part with a space belongs to its match
+            searches.insert(0, widened)
+        for searched, its_literals in searches:
+            if _may_match(text, its_literals):
+                text = _replace_plain(searched, replacement, text, taken)
         if not is_encoded:
             return text
         decoded = _decoded(text, expression, is_word=is_word)

@@ -130,7 +130,8 @@ class KnownMessages:
         words = [content_key(message) for message in tail]
         for start in range(len(hidden)):
             same = _same_at_start(hidden[start:], words)
-            if start > 0 and same < _LEAST_SAME:
+            is_end = same == len(words) == len(hidden) - start
+            if start > 0 and same < _LEAST_SAME and not is_end:
                 continue
             if same == len(words):
                 return []

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from ..erasures.purges_of_log import purges_of
 from ..log.contract import Log
 from ..log.index import SYSTEM
-from ..messages.host_form import content_key
 from ..messages.message import Message, texts_of
 from ..messages.metadata import is_ephemeral
 from .growing_list import SYSTEM_ROLES
@@ -19,8 +19,8 @@ class OwnList:
     def __init__(self) -> None:
         self._count = 0
         """The number of messages in the list; 0 if none was set, or if it is not known any more."""
-        self._shape = 0
-        """The hash of the messages' sizes, and of the first and the last message's content."""
+        self._hash = 0
+        """The hash of what its messages say and call."""
         self._spoken = 0
         """The number of messages in the list other than system messages."""
         self._last_reset = ""
@@ -37,7 +37,7 @@ class OwnList:
             last_reset: the id of the last reset that this process made, or "".
         """
         self._count = len(host_list)
-        self._shape = _shape_of(host_list)
+        self._hash = _hash_of(host_list)
         self._spoken = sum(message.get("role") not in SYSTEM_ROLES for message in host_list)
         self._last_reset = last_reset
         self._state = _state_of(log)
@@ -83,7 +83,7 @@ class OwnList:
         self._state = kept_count, live, purges_then + 1, log.index.control_counts["reset_begin"]
 
     def _known_beginning(self, host_list: Sequence[Message]) -> int:
-        is_known = 0 < self._count <= len(host_list) and _shape_of(host_list[: self._count]) == self._shape
+        is_known = 0 < self._count <= len(host_list) and _hash_of(host_list[: self._count]) == self._hash
         return self._count if is_known else 0
 
     def history(self, log: Log) -> list[Message]:
@@ -98,16 +98,12 @@ def _state_of(log: Log) -> tuple[int, int, int, int]:
     return len(log.index), len(log.index.live), counts["purge"], counts["reset_begin"]
 
 
-def _shape_of(messages: Sequence[Message]) -> int:
-    """Return a hash of messages that takes little time: of their sizes, and of the first and the last one's content."""
-    if not messages:
-        return 0
-    sizes = tuple([_size_of(message) for message in messages])
-    return hash((sizes, content_key(messages[0]), content_key(messages[-1])))
+def _hash_of(messages: Sequence[Message]) -> int:
+    """Return a hash of what messages say and call. `content_key` of each takes six times the time."""
+    return hash(tuple([_said_in(message) for message in messages]))
 
 
-def _size_of(message: Message) -> int:
+def _said_in(message: Message) -> tuple[Any, str]:
     content = message.get("content")
-    if isinstance(content, list):
-        return sum([len(text) for text in texts_of(message)])
-    return len(content) if isinstance(content, str) else 0
+    calls = message.get("tool_calls")
+    return content if isinstance(content, str) else tuple(texts_of(message)), repr(calls) if calls else ""

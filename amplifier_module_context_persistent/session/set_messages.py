@@ -76,6 +76,8 @@ async def set_messages(
         return
     plain = [*incoming.known, *_plain_messages(incoming.messages, first=len(incoming.known))]
     plain = [await session.offloaded(message) for message in plain]
+    if log_decides:
+        plain = [message for message in plain if not is_ephemeral(message)]
     is_agents = not (host.is_there or resumes)
     own_list = session.own_list if is_agents or not log_decides else None
 
@@ -250,7 +252,7 @@ async def _take(
 ) -> bool:
     """Append the new messages of a host's list, if any, and emit an event either way.
 
-    Return whether the log has all of the list now, so that the next list may begin with it.
+    Return whether the log now has all of the list. Then the next list may be compared with this one.
 
     Args:
         store: the session's store.
@@ -261,12 +263,9 @@ async def _take(
     """
     session = await store.open()
 
-    def lasting() -> list[Message]:
-        return [message for message in host_list() if not is_ephemeral(message)]
-
     def compare(log: Log) -> ListComparison:
         log.follow()
-        given.append(lasting())
+        given.append(host_list())
         return compare_list(log, given[-1], agents=agents)
 
     given = list[list[Message]]()
@@ -282,7 +281,7 @@ async def _take(
     choices: list[TakenMessages] = []  # the last one counts: another process may have added messages before it
 
     def choose() -> TakenMessages:
-        choices.append(compare_list(session.log, lasting(), agents=agents).taken)
+        choices.append(compare_list(session.log, host_list(), agents=agents).taken)
         return choices[-1]
 
     session = await store.append(

@@ -118,3 +118,12 @@ def test_a_persons_own_value_is_noted_where_it_goes(message: dict[str, Any]) -> 
     replacement = secrets_replacement(OwnForms(values=("bluebird-of-mine",)), taken)
     assert "bluebird" not in str(redact_message(message, replacement))
     assert taken == {"bluebird-of-mine"}
+
+
+def test_what_a_person_names_is_noted_only_if_it_goes() -> None:
+    """An id that matches stays, so a rule that holds it would be about something else."""
+    taken = set[str]()
+    own = OwnForms(values=("bluebird-of-mine",))
+    message: dict[str, Any] = {"role": "user", "content": "hi", "metadata": {"message_id": "bluebird-of-mine"}}
+    assert redact_message(message, secrets_replacement(own, taken)) == message
+    assert taken == set()

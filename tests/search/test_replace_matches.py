@@ -182,3 +182,8 @@ def test_signs_between_other_words_stay() -> None:
 def test_only_a_space_of_the_expression_is_widened(query: str, text: str, after: str) -> None:
     """A dot still ends at the end of a line; spaces of sets, escapes and comments, and with the flag `x`, stay."""
     assert replaced(query, text)[0] == after
+
+
+@pytest.mark.parametrize("text", ["Robin\nHood", "Robin Hood", "Robin+Hood", "Robin"])
+def test_an_optional_part_behind_another_space_goes_too(text: str) -> None:
+    assert replaced("Robin( Hood)?", text)[0] == "#"

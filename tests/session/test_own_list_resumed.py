@@ -198,3 +198,45 @@ async def test_an_answer_that_grows_is_stored_after_a_clear(tmp_path: Path, *, i
         for own in ([user("2")], [user("2"), agent("I wi")], [user("2"), agent("I will."), user("3")]):
             await manager.set_messages(own)
             assert said(await manager.get_messages()) == said(own)
+
+
+async def test_ephemeral_messages_in_a_list_are_in_nobodys_way(tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    hint = user("hint") | {"metadata": {"ephemeral": True}}
+    await begun(path)
+    async with PersistentContextManager(path) as manager:
+        await manager.set_messages([*OLD, hint, user("2"), agent("dra")])
+        await manager.set_messages([*OLD, hint, user("2"), agent("draft done"), user("3")])
+        assert said(await manager.get_messages()) == [*said(OLD), "2", "draft done", "3"]
+
+
+@pytest.mark.parametrize("edited", [agent("cd"), agent("ab") | {"tool_calls": []}], ids=["text", "call"])
+async def test_an_edit_of_the_same_length_is_an_edit(tmp_path: Path, edited: Message) -> None:
+    path = tmp_path / "log.jsonl"
+    await begun(path)
+    call = {"id": "c1", "tool": "run", "arguments": {"c": "ls"}}
+    other_call = {"id": "c1", "tool": "run", "arguments": {"c": "rm"}}
+    first, second = agent("ab"), edited
+    if "tool_calls" in edited:
+        first, second = first | {"tool_calls": [call]}, edited | {"tool_calls": [other_call]}
+    result = {"role": "tool", "tool_call_id": "c1", "name": "run", "content": "done"}
+    after = [result] if "tool_calls" in edited else []
+    async with PersistentContextManager(path) as manager:
+        await manager.set_messages([*OLD, user("2"), first, *after, user("3")])
+        await manager.set_messages([*OLD, user("2"), second, *after, user("3"), agent("new")])
+        stored = await manager.get_messages()
+        assert said(stored)[-1] == "new"
+        assert stored[5].get("tool_calls") == second.get("tool_calls")
+        assert stored[5]["content"] == second["content"]
+
+
+async def test_the_words_of_a_second_rewind_do_not_come_back_alone(tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    async with PersistentContextManager(path) as manager:
+        for text in ("2", "3"):
+            await manager.set_messages([user("1"), agent("ok"), user(text)])
+            await manager.rewind(to=1) if text == "3" else await manager.pop()
+    async with PersistentContextManager(path) as manager:
+        left = said(await manager.get_messages())
+        await manager.set_messages([user("1"), agent("ok"), user("3")])
+        assert said(await manager.get_messages()) == left

@@ -19,7 +19,7 @@ def secrets_replacement(own: OwnForms | None = None, taken: set[str] | None = No
         own: a person's further expressions and values to replace.
         taken: a set to which the texts are added that `own` finds.
     """
-    return Replacement(partial(_in_text, own, taken), partial(_in_value, own, taken))
+    return Replacement(partial(_in_text, own, taken), partial(_in_value, own), partial(_note, own, taken))
 
 
 def _in_text(own: OwnForms | None, taken: set[str] | None, text: str) -> str:
@@ -27,8 +27,7 @@ def _in_text(own: OwnForms | None, taken: set[str] | None, text: str) -> str:
     return redact_text(text, own=own).replace(REDACTED, REPLACEMENT)
 
 
-def _in_value(own: OwnForms | None, taken: set[str] | None, value: Any) -> Any:
-    _note(own, taken, value)
+def _in_value(own: OwnForms | None, value: Any) -> Any:
     return _with_mark_of_purges(redact_value(value, own=own))
 
 

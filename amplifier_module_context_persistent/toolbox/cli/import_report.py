@@ -67,7 +67,7 @@ def _show_earlier_import(report: Import, *, dry_run: bool) -> None:
 def _show_other_changes(report: Import) -> None:
     """Print what an import changes beside new messages: a compaction since; and which messages it leaves hidden."""
     if report.has_new_compaction:
-        say("  its agent compacted it since; the model sees it compacted here too")
+        say("  its agent has compacted it since; here too the model now sees the summary")
     if report.hidden_here:
         are, stay = ("is", "stays") if report.hidden_here == 1 else ("are", "stay")
         say(f"  {counted(report.hidden_here, 'message')} of it {are} hidden here by a rewind or a clear, and {stay} so")

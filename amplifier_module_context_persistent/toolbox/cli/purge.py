@@ -145,12 +145,11 @@ def purge(
         path = path_of(session) if session is not None else last_path()
         planned = [_plan(path, what)]
         sessions = [session_file(path)]
-        holding = _say_sub_agents(sessions[0], what, report)
+        _say_sub_agents(sessions[0], what, report)
     else:
         planned, sessions = _plan_chosen(wanted, what, report, everywhere=everywhere)
-        holding = []
     _tell_other_capitals(redacted_text, sessions, report)
-    context.exit(_purge(planned, sessions, what, rule, report, yes=yes, holding=holding))
+    context.exit(_purge(planned, sessions, what, rule, report, yes=yes))
 
 
 def _check_arguments(session: str | None, chosen: Sequence[bool], *, last: bool, torn: bool, everywhere: bool) -> None:
@@ -309,7 +308,6 @@ def _purge(
     report: PurgeReport,
     *,
     yes: bool,
-    holding: Sequence[SessionFile],
 ) -> int:
     """Print what a purge would remove, ask for a confirmation, purge, and return the exit code.
 
@@ -320,7 +318,6 @@ def _purge(
         rule: makes the rule for later imports.
         report: gets all that is printed.
         yes: whether the question is answered already.
-        holding: the sessions of sub-agents that hold the text to remove; this purge does not change them.
 
     Raises:
         UnusableError: a session cannot be purged.
@@ -328,9 +325,7 @@ def _purge(
     unread = [session for session in planned if session.error]
     todo = [session for session in planned if not session.is_nothing]
     _show_plan(planned, what, report)
-    for sub_agent in holding:
-        planned[0].remaining.copies.append(f"{sub_agent.path}: a sub-agent's session")
-    is_left = bool(holding) or any(session.remaining.is_certain for session in planned)
+    is_left = bool(report.sub_agents) or any(session.remaining.is_certain for session in planned)
     if not what.is_torn_only:
         is_left = _say_copies(planned, what, report) or is_left
     if not todo:
@@ -411,17 +406,18 @@ def _check_removes_no_more(planned: SessionPurge, what: Purge) -> None:
         raise PurgeError(f"{added} would go now than when you were asked; nothing was purged; look again")
 
 
-def _say_sub_agents(parent: SessionFile, what: Purge, report: PurgeReport) -> list[SessionFile]:
-    """Print which sessions of sub-agents a purge of their parent leaves. Return those that hold the text to remove."""
+def _say_sub_agents(parent: SessionFile, what: Purge, report: PurgeReport) -> None:
+    """Print which sessions of sub-agents a purge of their parent leaves, and note those that hold the text."""
     if what.is_torn_only:
-        return []
+        return
     below = sub_agents_of([str(parent.path)], sessions_here(everywhere=True))
     holding = [session for session in below if not _holds_nothing(str(session.path), what)]
     whose = f"a sub-agent's session of {one_line(parent.id)}"
     for session in holding:
         holds = "holds it too" if what.redact else "is not purged"
         report.say(f"{one_line(str(session.path))}, {whose}, {holds}: purge it by its id.")
-    return holding if what.redact else []
+    if what.redact is not None:
+        report.sub_agents = [str(session.path) for session in holding]
 
 
 def _show_plan(planned: Sequence[SessionPurge], what: Purge, report: PurgeReport) -> None:

@@ -28,6 +28,8 @@ class PurgeReport:
         self._as_json = as_json
         self._errors: list[dict[str, str]] = []
         self.other_capitals = 0
+        self.sub_agents: list[str] = []
+        """The logs of sub-agents' sessions that hold the text to remove, and are not purged."""
 
     def say(self, text: str) -> None:
         """Print a line, unless JSON is printed."""
@@ -80,10 +82,11 @@ class PurgeReport:
         """Print the JSON object about the removed messages; in a dry run, about those that would be removed."""
         if not self._as_json:
             return
+        sub_agents = [f"{path}: a sub-agent's session" for path in self.sub_agents]
         result = {
             "dry_run": self.dry_run,
             "purged": [_plain(session) for session in purged],
-            "copies_that_stay": [copy for session in planned for copy in session.remaining.copies],
+            "copies_that_stay": [*(copy for session in planned for copy in session.remaining.copies), *sub_agents],
             "errors": self._errors,
             **present(other_capitals=self.other_capitals),
         }

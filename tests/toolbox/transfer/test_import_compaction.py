@@ -45,7 +45,7 @@ def test_a_compaction_that_alone_is_new_is_stored_once(tmp_path: Path) -> None:
     assert not plans()
     for turn in range(2):
         done = run("import", write_jsonl(tmp_path / "rollout.jsonl", [*START, COMPACTED]), "--session", SESSION)
-        assert ("its agent compacted it since" in done.stdout) == (turn == 0)
+        assert ("its agent has compacted it since" in done.stdout) == (turn == 0)
         (plan,) = plans()
         assert "The gist of it all." in json.dumps(plan)
 

@@ -156,7 +156,7 @@ class ImportedSession:
     hidden_here: int = 0
     """The number of the file's messages that were hidden here after an earlier import, as by a rewind, and stay so."""
     has_new_compaction: bool = False
-    """Whether the session was imported before, and its agent compacted it since."""
+    """Whether the agent compacted the session after an earlier import."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the session in plain JSON types; `hidden_here` and `has_new_compaction` only if they are not 0."""

@@ -108,7 +108,7 @@ class SessionDraft:
     with_ids: array[int] = field(default_factory=lambda: array("L"))
     """The positions of messages that have a unique id in the source.
 
-    Only sessions with a common beginning, such as a session and its fork, have such an id both.
+    If two sessions have such an id, they have a common beginning, as a session and its fork.
     """
     clears: list[int] = field(default_factory=list)
     """The number of messages before each clear."""
@@ -147,8 +147,17 @@ class SessionDraft:
         earlier = self.earlier
         if earlier is None or earlier.is_older or not earlier.records:
             return False
-        begin = max(earlier.records, self.record_after(earlier.common))
-        return any(body.startswith(PLAN_HEAD) for body in self.bodies.part(begin))
+        return any(body.startswith(PLAN_HEAD) for body in self.bodies.part(self.first_new_record(earlier)))
+
+    def first_new_record(self, earlier: EarlierImport) -> int:
+        """Return the position of the first record that the log of an earlier import lacks.
+
+        Records after the last common message may be in the log already: the earlier import wrote them after that
+        message.
+        """
+        after_common = self.record_after(earlier.common)
+        next_message = self.at[earlier.common] if earlier.common < self.messages else len(self.bodies)
+        return min(max(after_common, earlier.records), next_message)
 
     @property
     def cleared(self) -> int:

@@ -107,8 +107,9 @@ def _compared(draft: SessionDraft, reader: ReadableLog, lines_now: int, *, again
     found = EarlierImport(begin + kept_count, kept_count, live, 0 if is_cut else records_then, is_cut=is_cut)
     has_as_many = messages_then - begin == live
     if has_as_many and kept_count == live:
-        is_no_news = found.common == draft.messages and not is_cut and _was_compacted_here(reader)
-        return nothing_to_add if is_no_news else found
+        has_more_records = records_then < len(draft.bodies)
+        may_be_compaction = has_more_records and found.common == draft.messages and not is_cut
+        return nothing_to_add if may_be_compaction and _was_compacted_here(reader) else found
     if found.common == draft.messages and not has_as_many:  # the session was continued here only
         return nothing_to_add
     if _went_on_here(reader, frozenset(draft.ids)):

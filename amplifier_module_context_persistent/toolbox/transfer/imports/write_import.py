@@ -167,7 +167,7 @@ class SessionWriter:
         Raises:
             ImportConflictError: another process has changed the log.
         """
-        start = _first_new_record(draft, earlier)
+        start = draft.first_new_record(earlier)
         new = draft.bodies.part(start)
         append_all(open_log(draft.target.path), lambda index: self._begin(draft, earlier, index, [], start), new)
 
@@ -218,16 +218,6 @@ def _check_unchanged(index: Index, earlier: EarlierImport) -> None:
     """
     if len(index.live) != earlier.live:
         raise ImportConflictError(CHANGED_MEANWHILE)
-
-
-def _first_new_record(draft: SessionDraft, earlier: EarlierImport) -> int:
-    """Return the position of the first record of a draft that the log lacks.
-
-    Records after the last common message may be in the log already: the earlier import wrote them after that message.
-    """
-    after_common = draft.record_after(earlier.common)
-    next_message = draft.at[earlier.common] if earlier.common < draft.messages else len(draft.bodies)
-    return min(max(after_common, earlier.records), next_message)
 
 
 def _rename(draft: SessionDraft) -> None:

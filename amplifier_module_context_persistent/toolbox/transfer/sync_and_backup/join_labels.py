@@ -79,7 +79,7 @@ def join_labels(log: str, copy: str, *, in_this_home: bool) -> None:
         copy_reader.follow()
         base, ours, theirs = _labels(log_reader, copy_reader)
     joined = _joined(base, ours, theirs)
-    if (joined.name, joined.tags) == (ours.name, ours.tags):  # the log need not even be one that can be written to
+    if (joined.name, joined.tags) == (ours.name, ours.tags):  # nothing to write, so the log may be read-only
         return
 
     def prepare(index: Index) -> list[bytes]:

@@ -232,8 +232,8 @@ class Sync:
         """Return the step for a further copy of a session that the other side has more than once.
 
         Programs that carry folders make such copies, also if two machines synced with the folder before the program had
-        carried it. The copy is brought in step with this home like the first one. If this home has less than the
-        first copy, and the first copy has all that the further copy has, the further copy grows from the first one.
+        carried it. The copy is brought in step with this home. But if this home has less than the first copy, and the
+        further copy is a beginning of the first one, it grows from the first one.
         """
         found = compare_logs(str(first.path), str(second.path))
         if found.relation is Relation.OTHER:  # another session of the same id, in another project
